@@ -1,0 +1,51 @@
+"""Boltzmann machines over binary units, trained by probability flow: local updates, no confabulations, no backward pass.
+
+Names are loaded when they are first used, so that `boltzflow --help` does not wait for JAX.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from boltzflow import data as data
+    from boltzflow.errors import DivergenceError as DivergenceError
+    from boltzflow.errors import InputError as InputError
+    from boltzflow.learning.loop import Run as Run
+    from boltzflow.learning.loop import train as train
+    from boltzflow.machine.builders import deep as deep
+    from boltzflow.machine.builders import rbm as rbm
+    from boltzflow.machine.builders import visible as visible
+    from boltzflow.machine.graphs import graph as graph
+    from boltzflow.machine.layout import Layout as Layout
+    from boltzflow.machine.machine import Machine as Machine
+
+_HOME = {
+    "data": "",
+    "DivergenceError": "errors",
+    "InputError": "errors",
+    "Layout": "machine.layout",
+    "Machine": "machine.machine",
+    "Run": "learning.loop",
+    "deep": "machine.builders",
+    "graph": "machine.graphs",
+    "rbm": "machine.builders",
+    "train": "learning.loop",
+    "visible": "machine.builders",
+}
+"""Where each public name lives; an empty home is a module of that name."""
+
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'boltzflow' has no attribute {name!r}; it offers {', '.join(__all__)}")
+    if not _HOME[name]:
+        return importlib.import_module(f"boltzflow.{name}")
+    return getattr(importlib.import_module(f"boltzflow.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,90 @@
+"""From what the user brings to bits: shape and values checked, greyscale made binary in the way that was asked for."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from boltzflow.errors import InputError, check_real
+
+Binarise: TypeAlias = float | Literal["draw"] | None
+"""A threshold (lit if above), fresh Bernoulli draws each epoch, or None: refuse anything but 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Data ready for a machine: bits, or grey values where they are to be drawn afresh; and a word on what was done."""
+
+    values: np.ndarray
+    """bool where the data are bits, float32 where each epoch draws its own."""
+    note: str
+
+
+def prepare(data: Any, n_visible: int, binarise: Binarise = 0.5) -> Prepared:
+    """Rows of n_visible values in [0, 1], as bits."""
+    values = check_values(data, n_visible)
+    check_no_missing(values)
+    if values.dtype == bool:
+        return Prepared(values, "binary data, used as they are")
+    check_binarise(binarise)
+    between = (values > 0) & (values < 1)
+    if not between.any():
+        return Prepared(values > 0, "binary data, used as they are")
+    share = f"{between.mean():.1%} of the values lie strictly between 0 and 1"
+    if binarise is None:
+        row, column = np.argwhere(between)[0]
+        raise InputError(
+            f"expected 0 or 1; {share}, the first is {values[row, column]:g} in row {row}, column {column}. "
+            "Choose binarise=0.5 (a threshold) or binarise='draw' (fresh draws each epoch)."
+        )
+    if binarise == "draw":
+        return Prepared(values.astype(np.float32), f"{share}; each epoch draws fresh bits with these probabilities")
+    return Prepared(values > binarise, f"{share}; a bit is lit where its value is above {binarise:g}")
+
+
+def check_binarise(binarise: Binarise) -> None:
+    """Refuse what is not a way to binarise."""
+    if binarise is not None and binarise != "draw":
+        if isinstance(binarise, str):
+            raise InputError(f"binarise is a threshold in [0, 1], 'draw' or None; got {binarise!r}.")
+        check_real("binarise", binarise, least=0.0, most=1.0)
+
+
+def check_values(data: Any, n_visible: int) -> np.ndarray:
+    """A table of n_visible columns with values in [0, 1]; NaN passes, for what is missing."""
+    values = _table(data)
+    if values.ndim != 2:
+        hint = "reshape one example with x[None, :]" if values.ndim == 1 else "flatten each example to one row"
+        raise InputError(f"data are a table, one example a row; got shape {values.shape}: {hint}.")
+    if values.shape[0] == 0:
+        raise InputError(f"data are empty: got shape {values.shape}, expected at least one row.")
+    if values.shape[1] != n_visible:
+        raise InputError(f"the machine has {n_visible} visible units, but the data have {values.shape[1]} columns.")
+    if values.dtype != bool and (wrong := np.argwhere((values < 0) | (values > 1))).size:
+        row, column = wrong[0]
+        raise InputError(
+            f"values must lie in [0, 1]; got {values[row, column]:g} in row {row}, column {column}. "
+            "Scale the data first (8-bit images: divide by 255)."
+        )
+    return values
+
+
+def check_no_missing(values: np.ndarray) -> None:
+    """Refuse NaN where it has no meaning."""
+    if values.dtype != bool and (missing := np.argwhere(np.isnan(values))).size:
+        row, column = missing[0]
+        raise InputError(
+            f"a value is missing (NaN) in row {row}, column {column}, {len(missing)} in all; training needs complete rows. "
+            "Drop them, or fill them with a machine trained on the others (impute)."
+        )
+
+
+def _table(data: Any) -> np.ndarray:
+    if hasattr(data, "toarray"):
+        data = data.toarray()
+    values = np.asarray(data)
+    if values.dtype == bool:
+        return values
+    if values.dtype.kind not in "iuf":
+        raise InputError(f"data are numbers in [0, 1] or booleans; got an array of type {values.dtype}.")
+    return values

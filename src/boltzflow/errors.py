@@ -1,0 +1,46 @@
+"""Errors that teach: what was expected, what came, what to do."""
+
+import difflib
+from collections.abc import Iterable
+from numbers import Integral
+
+
+class InputError(ValueError):
+    """The call was wrong: a value, a shape or a name that cannot be served. The message says what to do."""
+
+
+class DivergenceError(ArithmeticError):
+    """Training left the range in which numbers mean something. The message names the unit and the epoch."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
+    """The error for a name that does not exist, with the nearest one that does."""
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(names)}.")
+
+
+def check_choice(kind: str, value: object, known: Iterable[str]) -> None:
+    """Refuse a value that is none of the known ones."""
+    if value not in (names := list(known)):
+        raise unknown(kind, value, names)
+
+
+def check_count(name: str, value: object, *, least: int = 1) -> int:
+    """A whole number, at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"{name} must be a whole number, {least} or more; got {value!r}.")
+    return int(value)
+
+
+def check_real(
+    name: str, value: object, *, least: float = 0.0, most: float = float("inf"), above: bool = False
+) -> float:
+    """A finite number between `least` and `most`; with `above`, larger than `least`."""
+    number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else float("nan")
+    low_enough = number > least if above else number >= least
+    if not (low_enough and number <= most and abs(number) != float("inf")):
+        bounds = f"{'above' if above else 'at least'} {least:g}" + (f" and at most {most:g}" if most < 1e300 else "")
+        raise InputError(f"{name} must be a number {bounds}; got {value!r}.")
+    return number

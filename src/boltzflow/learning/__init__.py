@@ -1,0 +1,1 @@
+"""How couplings change: one contract, the rules that keep it, the training loop."""

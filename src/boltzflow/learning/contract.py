@@ -1,0 +1,92 @@
+"""The contract of every learning rule.
+
+    rule_state          = rule.init(model, data, key=key)
+    rule_state          = rule.begin_epoch(model, rule_state, data, key=key)
+    updates, state, info = rule.update(model, rule_state, batch, key=key)
+
+`updates` is a machine of numbers to descend along: the gradient of the rule's objective where it has one. `rule_state`
+holds what the next step needs (chains, completions), `info` what a person wants to see. A rule never sees the optimiser
+and never sees the data twice: `begin_epoch` gets the rows that are about to be learned from, with the model as it was
+when the epoch began, and `update` one batch of them.
+"""
+
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from boltzflow.errors import InputError
+from boltzflow.machine.layout import Layout
+from boltzflow.machine.machine import Machine
+
+RuleState: TypeAlias = Any
+"""A pytree of arrays that only its rule looks into."""
+
+
+class Examples(eqx.Module):
+    """Rows of data that know who they are."""
+
+    visible: Bool[Array, "rows n_visible"]
+    ids: Int[Array, " rows"]
+    """Which example each row is: random numbers belong to examples, not to places in a batch."""
+    rows: Int[Array, " rows"]
+    """Where each row stands among those that `begin_epoch` saw."""
+    weights: Float[Array, " rows"]
+    """Weights that sum to one; zero for rows that only fill up the last batch."""
+
+
+class Info(NamedTuple):
+    """What a person wants to see of one step."""
+
+    value: Float[Array, ""]
+    """The number that the rule's `objective` names."""
+
+
+class Step(NamedTuple):
+    """What one call of `update` returns."""
+
+    updates: Machine
+    rule_state: RuleState
+    info: Info
+
+
+class Rule(Protocol):
+    """A way to learn. Rules are frozen dataclasses: options only, so that compiled programs are found again."""
+
+    @property
+    def name(self) -> str:
+        """As typed on the command line."""
+        ...
+
+    @property
+    def objective(self) -> str:
+        """What `info.value` measures, in words."""
+        ...
+
+    @property
+    def local(self) -> bool:
+        """An update of a coupling uses only what its two ends know."""
+        ...
+
+    @property
+    def samples_model(self) -> bool:
+        """Visible units are drawn from the model while learning."""
+        ...
+
+    def check(self, layout: Layout) -> None:
+        """Refuse a layout that the rule cannot serve."""
+        ...
+
+    def init(self, model: Machine, data: Examples, *, key: Key[Array, ""]) -> RuleState: ...
+
+    def begin_epoch(
+        self, model: Machine, rule_state: RuleState, data: Examples, *, key: Key[Array, ""]
+    ) -> RuleState: ...
+
+    def update(self, model: Machine, rule_state: RuleState, batch: Examples, *, key: Key[Array, ""]) -> Step: ...
+
+
+def check_fully_visible(layout: Layout, rule: str, instead: str) -> None:
+    """Refuse hidden units where a rule has nothing to say about them."""
+    if not layout.fully_visible:
+        raise InputError(f"rule {rule!r} is for fully visible machines; the layout is {layout}. {instead}")

@@ -1,0 +1,62 @@
+"""Diverging machines: found after each chunk, named by unit, layer, epoch and step. Nothing is paid for it while all is well."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Key, PyTree
+
+from boltzflow.errors import DivergenceError
+from boltzflow.learning.contract import Examples
+from boltzflow.learning.step import TrainState, one_step, split_batches
+from boltzflow.learning.task import Task
+from boltzflow.machine.machine import Machine
+
+
+@jax.jit
+def all_finite(tree: PyTree) -> Bool[Array, ""]:
+    """No NaN and no infinity among the numbers of a pytree."""
+    numbers = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in numbers]))
+
+
+def check_finite(
+    task: Task,
+    before: TrainState,
+    after: TrainState,
+    values: Float[Array, " steps"],
+    chunk: Examples,
+    key: Key[Array, ""],
+) -> None:
+    """Refuse a chunk after which model, optimiser or objective is not finite; steps are repeated to find the first bad one."""
+    if all_finite((after.model, after.optimiser_state, values)):
+        return
+    step = jax.jit(lambda state, batch: one_step(task.rule, task.optimiser, state, batch, key))
+    batches = split_batches(chunk, task.batch_size)
+    state = before
+    for k in range(len(values)):
+        batch = jax.tree.map(lambda rows, k=k: rows[k], batches)
+        after, value = step(state, batch)
+        if not all_finite((after.model, after.optimiser_state, value)):
+            raise _error(task, state, batch, k, key)
+        state = after
+    raise DivergenceError(f"training diverged in epoch {int(before.epoch) + 1}; {_ADVICE}")
+
+
+_ADVICE = "lower learning_rate, raise decay, or keep an earlier model"
+
+
+def _error(task: Task, state: TrainState, batch: Examples, k: int, key: Key[Array, ""]) -> DivergenceError:
+    updates, _, _ = task.rule.update(state.model, state.rule_state, batch, key=key)
+    layer, unit, size = steepest_unit(updates)
+    where = state.model.layout.name_of(layer, unit)
+    return DivergenceError(
+        f"training by {task.rule.name} diverged in epoch {int(state.epoch) + 1}, step {k + 1}: the gradient of {where} "
+        f"reached {size:.3g} with learning_rate={task.settings.learning_rate:g}; {_ADVICE}."
+    )
+
+
+def steepest_unit(updates: Machine) -> tuple[int, int, float]:
+    """Layer, unit and size of the largest bias gradient; what is not a number counts as infinite."""
+    sizes = [np.nan_to_num(np.abs(np.asarray(bias)), nan=np.inf, posinf=np.inf) for bias in updates.biases]
+    layer = int(np.argmax([size.max() for size in sizes]))
+    return layer, int(sizes[layer].argmax()), float(sizes[layer].max())

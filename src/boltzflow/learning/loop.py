@@ -1,0 +1,147 @@
+"""The training loop. An epoch is a few compiled programs over chunks of data; all that a person sees lives between them."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from boltzflow.errors import InputError, check_count
+from boltzflow.learning.contract import Rule
+from boltzflow.learning.divergence import check_finite
+from boltzflow.learning.rules import make_rule
+from boltzflow.learning.settings import Settings, learning_rates, make_settings
+from boltzflow.learning.start import set_biases
+from boltzflow.learning.step import TrainState, begin_chunk, learn_chunk
+from boltzflow.learning.task import Task, chunks, make_task
+from boltzflow.machine.machine import Machine
+from boltzflow.sampling.uniforms import Purpose
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """What one epoch left behind for a person to see."""
+
+    epoch: int
+    """Counted from 1."""
+    value: float
+    """The rule's objective, averaged over the epoch's steps."""
+    learning_rate: float | None
+    """At the end of the epoch; None where the optimiser brought its own."""
+    seconds: float
+    monitor: float | None = None
+
+
+Monitor: TypeAlias = Callable[[Machine], float]
+"""A number to watch after each epoch; smaller is better."""
+
+Callback: TypeAlias = Callable[[EpochRecord, TrainState], bool | None]
+"""Called after each epoch; True stops the run."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished training run."""
+
+    model: Machine
+    """After the last epoch; with `patience`, after the best one."""
+    history: tuple[EpochRecord, ...]
+    rule: Rule
+    settings: Settings
+    state: TrainState
+    """After the last epoch: what going on would start from."""
+    notes: tuple[str, ...]
+    """What was done with the data, and how the run ended."""
+
+    def __repr__(self) -> str:
+        last = self.history[-1]
+        return (
+            f"Run({self.rule.name}, {len(self.history)} epochs, {self.rule.objective} {last.value:.4g}, {self.model})"
+        )
+
+
+def train(
+    machine: Machine,
+    data: Any,
+    *,
+    rule: str | Rule = "vpf",
+    rule_options: dict[str, Any] | None = None,
+    monitor: Monitor | None = None,
+    patience: int | None = None,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,
+) -> Run:
+    """Train a machine on rows of values in [0, 1]. Further keywords are the fields of `Settings`: epochs, batch_size, …
+
+    With `patience`, training stops when `monitor` has not fallen for so many epochs, and the best model is kept.
+
+    >>> import boltzflow as bf
+    >>> run = bf.train(bf.rbm(64, 16), bf.data.digits().train, rule="vpf", epochs=2)
+    >>> len(run.history)
+    2
+    """
+    if patience is not None and check_count("patience", patience) and monitor is None:
+        raise InputError("patience stops a run by its monitor; give monitor=, a function of the model.")
+    task = make_task(machine, data, make_rule(rule, **(rule_options or {})), make_settings(settings))
+    state = start(machine, task)
+    best, history, ended = state.model, [], "all epochs were run"
+    for record, state in epochs(task, state, monitor):
+        history.append(record)
+        waited = _epochs_since_best(history)
+        best = state.model if waited == 0 else best
+        stops = [callback(record, state) for callback in callbacks]
+        if patience is not None and waited >= patience:
+            ended = f"stopped after epoch {record.epoch}: the monitor had not fallen for {patience} epochs"
+            break
+        if any(stops):
+            ended = f"stopped by a callback after epoch {record.epoch}"
+            break
+    model = state.model if patience is None else best
+    return Run(model, tuple(history), task.rule, task.settings, state, (task.data.note, ended))
+
+
+def start(machine: Machine, task: Task) -> TrainState:
+    """The state before the first epoch."""
+    machine = set_biases(machine, task.data.values, task.settings.bias_start)
+    key = jax.random.key(task.settings.seed)
+    first = next(chunks(task, key))
+    rule_state = task.rule.init(machine, first, key=jax.random.fold_in(key, int(Purpose.START)))
+    return TrainState(machine, task.optimiser.init(machine), rule_state, jnp.zeros((), jnp.int32), key)
+
+
+def epochs(task: Task, state: TrainState, monitor: Monitor | None = None) -> Iterator[tuple[EpochRecord, TrainState]]:
+    """The epochs that are still to be run, one after the other."""
+    for epoch in range(int(state.epoch) + 1, task.settings.epochs + 1):
+        began = time.perf_counter()
+        state, value = run_epoch(task, state)
+        seconds = time.perf_counter() - began
+        watched = None if monitor is None else float(monitor(state.model))
+        yield EpochRecord(epoch, value, _rate_after(task, epoch), seconds, watched), state
+
+
+def run_epoch(task: Task, state: TrainState) -> tuple[TrainState, float]:
+    """One pass over the data; every chunk is completed with the model as it was when the epoch began."""
+    key = jax.random.fold_in(state.key, state.epoch + 1)
+    model, values = state.model, []
+    for chunk in chunks(task, key):
+        before = state._replace(rule_state=begin_chunk(task.rule, model, state.rule_state, chunk, key))
+        state, chunk_values = learn_chunk(task.rule, task.optimiser, task.batch_size, before, chunk, key)
+        check_finite(task, before, state, chunk_values, chunk, key)
+        values.append(np.asarray(chunk_values))
+    return state._replace(epoch=state.epoch + 1), float(np.concatenate(values).mean())
+
+
+def _rate_after(task: Task, epoch: int) -> float | None:
+    if isinstance(task.settings.optimiser, optax.GradientTransformation):
+        return None
+    return float(learning_rates(task.settings, task.n_steps)(epoch * task.steps_per_epoch))
+
+
+def _epochs_since_best(history: list[EpochRecord]) -> int:
+    """0 where the last epoch is the best so far, or nothing is watched."""
+    watched = [record.monitor for record in history if record.monitor is not None]
+    return len(watched) - 1 - int(np.argmin(watched)) if watched else 0

@@ -1,0 +1,42 @@
+"""The rules, by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from boltzflow.errors import InputError, unknown
+from boltzflow.learning.contract import Rule
+from boltzflow.learning.rules.contrastive import CD, PCD
+from boltzflow.learning.rules.flow import MPF, VPF
+from boltzflow.learning.rules.pseudolikelihood import Pseudolikelihood
+
+RULES: Mapping[str, Callable[..., Rule]] = {
+    "vpf": VPF,
+    "mpf": MPF,
+    "cd": CD,
+    "pcd": PCD,
+    "pseudolikelihood": Pseudolikelihood,
+}
+
+
+def make_rule(rule: str | Rule, **options: Any) -> Rule:
+    """A rule by name, such as "vpf", "cd" or "cd-10" (ten steps), with its options."""
+    if not isinstance(rule, str):
+        if options:
+            raise InputError(f"options {sorted(options)} go with the name of a rule; {rule} has its options already.")
+        return rule
+    name, _, steps = rule.partition("-")
+    if name not in RULES:
+        raise unknown("rule", rule, RULES)
+    if steps:
+        options = {"steps": _whole(rule, steps), **options}
+    known = [field.name for field in fields(RULES[name])]  # type: ignore[arg-type]
+    if strange := [option for option in options if option not in known]:
+        raise unknown(f"option of rule {name!r}", strange[0], known)
+    return RULES[name](**options)
+
+
+def _whole(rule: str, steps: str) -> int:
+    if not steps.isdigit():
+        raise InputError(f"rule {rule!r}: expected a number of steps after the dash, as in 'cd-10'.")
+    return int(steps)

@@ -1,0 +1,98 @@
+"""How a run is made: the choices beside rule and data, checked once."""
+
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import jax
+import optax
+
+from boltzflow.bits import Binarise, check_binarise
+from boltzflow.errors import InputError, check_choice, check_count, check_real, unknown
+from boltzflow.flow import PAPER_DECAY
+from boltzflow.machine.machine import Machine
+
+OPTIMISERS = ("adam", "sgd", "momentum")
+SCHEDULES = ("linear", "constant", "cosine")
+MOMENTUM = 0.9
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The choices of a training run, with the defaults that docs/choosing-a-rule.md argues for."""
+
+    epochs: int = 30
+    batch_size: int = 40
+    learning_rate: float = 1e-3
+    optimiser: str | optax.GradientTransformation = "adam"
+    """"adam", "sgd", "momentum", or a transformation of optax, which then brings its own rate and schedule."""
+    schedule: str = "linear"
+    """The rate falls to zero over all epochs ("linear", "cosine") or stays ("constant")."""
+    decay: float = PAPER_DECAY
+    """decay · w is added to the gradient of every coupling; never of a bias."""
+    bias_start: Literal["auto", "log-odds", "keep"] = "auto"
+    """Visible biases start at the log-odds of the data; "auto": only where all biases are still zero."""
+    shuffle: bool = True
+    binarise: Binarise = 0.5
+    chunk_rows: int | None = None
+    """Rows that one compiled program goes through; None: all, up to 2²⁸ values."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count("epochs", self.epochs)
+        check_count("batch_size", self.batch_size)
+        check_count("seed", self.seed, least=0)
+        check_real("learning_rate", self.learning_rate, above=True)
+        check_real("decay", self.decay)
+        check_choice("schedule", self.schedule, SCHEDULES)
+        check_choice("bias_start", self.bias_start, ("auto", "log-odds", "keep"))
+        check_binarise(self.binarise)
+        if self.chunk_rows is not None:
+            check_count("chunk_rows", self.chunk_rows)
+        if isinstance(self.optimiser, str):
+            check_choice("optimiser", self.optimiser, OPTIMISERS)
+        elif not isinstance(self.optimiser, optax.GradientTransformation):
+            raise InputError(
+                f"optimiser is one of {', '.join(OPTIMISERS)} or an optax transformation; got {self.optimiser!r}."
+            )
+
+
+def make_settings(options: dict[str, Any]) -> Settings:
+    """Settings from keywords; an unknown one suggests the nearest."""
+    known = [field.name for field in fields(Settings)]
+    if strange := [option for option in options if option not in known]:
+        raise unknown("setting", strange[0], known)
+    return Settings(**options)
+
+
+def learning_rates(settings: Settings, n_steps: int) -> optax.Schedule:
+    """The learning rate at each step of a run."""
+    if settings.schedule == "linear":
+        return optax.linear_schedule(settings.learning_rate, 0.0, n_steps)
+    if settings.schedule == "cosine":
+        return optax.cosine_decay_schedule(settings.learning_rate, n_steps)
+    return optax.constant_schedule(settings.learning_rate)
+
+
+def make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransformation:
+    """Decay of the couplings, then the optimiser; settings that step alike get the same object and share programs."""
+    return _make_optimiser(replace(settings, seed=0, shuffle=True, bias_start="auto", binarise=0.5), n_steps)
+
+
+@lru_cache(maxsize=64)
+def _make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransformation:
+    stepper = settings.optimiser
+    if not isinstance(stepper, optax.GradientTransformation):
+        rates = learning_rates(settings, n_steps)
+        stepper = {"adam": optax.adam, "sgd": optax.sgd, "momentum": partial(optax.sgd, momentum=MOMENTUM)}[stepper](
+            rates
+        )
+    if settings.decay == 0:
+        return stepper
+    return optax.chain(optax.add_decayed_weights(settings.decay, mask=couplings_only), stepper)
+
+
+def couplings_only(machine: Machine) -> Machine:
+    """True for couplings, False for biases: what decays."""
+    leaves, structure = jax.tree.flatten(machine)
+    return jax.tree.unflatten(structure, [k < len(machine.couplings) for k in range(len(leaves))])

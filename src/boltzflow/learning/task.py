@@ -1,0 +1,89 @@
+"""A training problem, checked and ready, and its data in shuffled chunks of whole batches."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Key
+
+from boltzflow.bits import Prepared, prepare
+from boltzflow.learning.contract import Examples, Rule
+from boltzflow.learning.settings import Settings, make_optimiser
+from boltzflow.machine.machine import Machine
+from boltzflow.sampling.uniforms import Purpose, stream
+
+MOST_VALUES_IN_CHUNK = 2**28
+"""Bits of data that one compiled program holds, one byte each."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What stays the same from epoch to epoch."""
+
+    rule: Rule
+    settings: Settings
+    data: Prepared
+    dtype: jnp.dtype
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.data.values)
+
+    @property
+    def batch_size(self) -> int:
+        return min(self.settings.batch_size, self.n_rows)
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows of one chunk: whole batches, within the limit of memory."""
+        most = self.settings.chunk_rows or max(1, MOST_VALUES_IN_CHUNK // self.data.values.shape[1])
+        return _n_batches(min(most, self.n_rows), self.batch_size) * self.batch_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        whole, rest = divmod(self.n_rows, self.chunk_rows)
+        return whole * self.chunk_rows // self.batch_size + _n_batches(rest, self.batch_size)
+
+    @property
+    def n_steps(self) -> int:
+        return self.settings.epochs * self.steps_per_epoch
+
+    @property
+    def optimiser(self) -> optax.GradientTransformation:
+        return make_optimiser(self.settings, self.n_steps)
+
+
+def make_task(machine: Machine, data: Any, rule: Rule, settings: Settings) -> Task:
+    """Data, rule and machine, checked against each other."""
+    rule.check(machine.layout)
+    return Task(rule, settings, prepare(data, machine.layout.n_visible, settings.binarise), machine.dtype)
+
+
+def chunks(task: Task, key: Key[Array, ""]) -> Iterator[Examples]:
+    """The data of one epoch, shuffled, in chunks of whole batches."""
+    order = np.arange(task.n_rows)
+    if task.settings.shuffle:
+        order = np.asarray(jax.random.permutation(jax.random.fold_in(key, int(Purpose.SHUFFLE)), task.n_rows))
+    for begin in range(0, task.n_rows, task.chunk_rows):
+        yield _examples(task, order[begin : begin + task.chunk_rows], key)
+
+
+def _examples(task: Task, ids: np.ndarray, key: Key[Array, ""]) -> Examples:
+    """Rows by number; the last batch is filled up with rows that weigh nothing."""
+    n_real, n_rows = len(ids), _n_batches(len(ids), task.batch_size) * task.batch_size
+    batch_begin = np.arange(n_rows) // task.batch_size * task.batch_size
+    in_batch = np.minimum(task.batch_size, n_real - batch_begin)
+    weights = np.where(np.arange(n_rows) < n_real, 1.0 / in_batch, 0.0)
+    ids = np.resize(ids, n_rows)
+    values = jnp.asarray(task.data.values[ids])
+    if values.dtype != bool:
+        values = stream(key, Purpose.BINARISE, jnp.asarray(ids)).draw(values).astype(bool)
+    return Examples(values, jnp.asarray(ids), jnp.arange(n_rows), jnp.asarray(weights, task.dtype))
+
+
+def _n_batches(n_rows: int, batch_size: int) -> int:
+    return -(-n_rows // batch_size)

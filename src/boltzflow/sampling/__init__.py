@@ -1,0 +1,1 @@
+"""How states move: uniforms, conditionals, sweeps, chains, clamping, imputation."""
