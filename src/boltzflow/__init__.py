@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from boltzflow.machine.graphs import graph as graph
     from boltzflow.machine.layout import Layout as Layout
     from boltzflow.machine.machine import Machine as Machine
+    from boltzflow.sampling.chains import sample as sample
+    from boltzflow.sampling.imputation import impute as impute
 
 _HOME = {
     "data": "",
@@ -30,7 +32,9 @@ _HOME = {
     "Run": "learning.loop",
     "deep": "machine.builders",
     "graph": "machine.graphs",
+    "impute": "sampling.imputation",
     "rbm": "machine.builders",
+    "sample": "sampling.chains",
     "train": "learning.loop",
     "visible": "machine.builders",
 }

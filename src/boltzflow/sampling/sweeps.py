@@ -171,6 +171,12 @@ def sweeps(
     return jax.lax.fori_loop(0, n_sweeps, lambda k, y: sweep(machine, y, stream.fold(k), conditions, layers), states)
 
 
+def clamp_states(states: States, conditions: Conditions) -> States:
+    """The states with what is held at its held values."""
+    clamp = conditions.clamp
+    return states if clamp is None else tuple(clamp.apply(layer, values) for layer, values in enumerate(states))
+
+
 def replace_layer(states: States, layer: int, values: Float[Array, "batch _"]) -> States:
     """The states with one layer exchanged."""
     return (*states[:layer], values, *states[layer + 1 :])

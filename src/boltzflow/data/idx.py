@@ -1,0 +1,78 @@
+"""MNIST and Fashion-MNIST from their four idx files each, found in a folder of the user's."""
+
+import gzip
+import os
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from boltzflow.data.pictures import PictureSet
+from boltzflow.errors import InputError
+
+FILES = (
+    "train-images-idx3-ubyte",
+    "t10k-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
+
+_SOURCES = {
+    "mnist": "https://ossci-datasets.s3.amazonaws.com/mnist/<file>",
+    "fashion-mnist": "https://storage.googleapis.com/tensorflow/tf-keras-datasets/<file>",
+}
+"""Where a user can fetch the files; said in the error for missing ones."""
+
+
+def mnist(data_dir: str | Path | None = None) -> PictureSet:
+    """60,000 training and 10,000 test digits of 28 × 28 pixels, from `data_dir` or the folder named by BOLTZFLOW_DATA."""
+    return read_idx_set("mnist", data_dir)
+
+
+def fashion_mnist(data_dir: str | Path | None = None) -> PictureSet:
+    """60,000 training and 10,000 test pictures of clothing, 28 × 28 pixels, from `data_dir` or BOLTZFLOW_DATA."""
+    return read_idx_set("fashion-mnist", data_dir)
+
+
+def read_idx_set(name: str, data_dir: str | Path | None) -> PictureSet:
+    """The four files of a set, from `<folder>/<name>/` or `<folder>/`, gzipped or not."""
+    folder = find_folder(name, data_dir)
+    train, test, train_labels, test_labels = (read_idx(_file(folder, file)) for file in FILES)
+    if train.ndim != 3 or len(train) != len(train_labels) or len(test) != len(test_labels):
+        raise InputError(f"the files in {folder} do not belong together: {train.shape}, {train_labels.shape}, {test.shape}.")
+    shape = (train.shape[1], train.shape[2])
+    return PictureSet(name, shape, _grey(train), _grey(test), train_labels.astype(np.int64), test_labels.astype(np.int64))
+
+
+def find_folder(name: str, data_dir: str | Path | None) -> Path:
+    """The folder that holds a set's files; an error says where they were looked for and where they can be had."""
+    given = data_dir or os.environ.get("BOLTZFLOW_DATA")
+    tried = [folder for base in ([Path(given).expanduser()] if given else []) for folder in (base / name, base)]
+    for folder in tried:
+        if all(_file(folder, file).is_file() for file in FILES):
+            return folder
+    looked = f"looked in {', '.join(map(str, tried))}" if tried else "no folder was named"
+    raise InputError(
+        f"the four files of {name} were not found: {looked}. Fetch {FILES[0]}.gz and its three companions "
+        f"(from {_SOURCES[name]}), then name their folder with data_dir= or BOLTZFLOW_DATA."
+    )
+
+
+def read_idx(path: Path) -> np.ndarray:
+    """One idx file of unsigned bytes: a magic number with the count of axes, their lengths, the values."""
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    n_axes = content[3] if content[:3] == b"\0\0\x08" else 0
+    shape = tuple(int(length) for length in np.frombuffer(content, ">i4", n_axes, 4)) if n_axes else ()
+    begin = 4 + 4 * n_axes
+    if not n_axes or len(content) != begin + prod(shape):
+        raise InputError(f"{path} is not a complete idx file of bytes; fetch it again.")
+    return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
+
+
+def _file(folder: Path, name: str) -> Path:
+    packed = folder / f"{name}.gz"
+    return packed if packed.is_file() else folder / name
+
+
+def _grey(pictures: np.ndarray) -> np.ndarray:
+    return pictures.reshape(len(pictures), -1).astype(np.float32) / np.float32(255)

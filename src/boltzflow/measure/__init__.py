@@ -1,0 +1,1 @@
+"""What a machine is worth: reconstruction errors, beside what trivial fills reach."""
