@@ -1,5 +1,6 @@
 """Machines in one line: fully visible, restricted, deep, or any graph."""
 
+import math
 from collections.abc import Sequence
 
 import jax
@@ -66,7 +67,7 @@ def random_machine(
 
 
 def _draw(wiring: Wiring, scale: float, key: Array, dtype: DTypeLike) -> Float[Array, "..."]:
-    weights = scale / np.sqrt(wiring.widths[0] * wiring.widths[1]) * jax.random.normal(key, wiring.weight_shape, dtype)
+    weights = scale / math.sqrt(wiring.widths[0] * wiring.widths[1]) * jax.random.normal(key, wiring.weight_shape, dtype)
     return jnp.triu(weights, 1) if isinstance(wiring, Lateral) else weights
 
 

@@ -1,0 +1,17 @@
+"""Doubles wherever a test asks for them, no silent promotion of types, and the machines of the one list as fixtures."""
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+import pytest
+from machines import MACHINES
+
+from boltzflow.machine.machine import Machine
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request: pytest.FixtureRequest) -> Machine:
+    """Every machine of the list, one after the other."""
+    return MACHINES[request.param]()
