@@ -52,12 +52,12 @@ def check_binarise(binarise: Binarise) -> None:
 
 def check_values(data: Any, n_visible: int) -> np.ndarray:
     """A table of n_visible columns with values in [0, 1]; NaN passes, for what is missing."""
-    values = _table(data)
+    values = as_numbers(data)
+    if values.ndim and len(values) == 0:
+        raise InputError(f"data are empty: got shape {values.shape}, expected at least one row.")
     if values.ndim != 2:
         hint = "reshape one example with x[None, :]" if values.ndim == 1 else "flatten each example to one row"
         raise InputError(f"data are a table, one example a row; got shape {values.shape}: {hint}.")
-    if values.shape[0] == 0:
-        raise InputError(f"data are empty: got shape {values.shape}, expected at least one row.")
     if values.shape[1] != n_visible:
         raise InputError(f"the machine has {n_visible} visible units, but the data have {values.shape[1]} columns.")
     if values.dtype != bool and (wrong := np.argwhere((values < 0) | (values > 1))).size:
@@ -79,10 +79,14 @@ def check_no_missing(values: np.ndarray) -> None:
         )
 
 
-def _table(data: Any) -> np.ndarray:
+def as_numbers(data: Any) -> np.ndarray:
+    """An array of numbers or booleans, from anything that numpy or scipy.sparse can turn into one."""
     if hasattr(data, "toarray"):
         data = data.toarray()
-    values = np.asarray(data)
+    try:
+        values = np.asarray(data)
+    except ValueError as reason:
+        raise InputError(f"data are a table, every row of the same length; numpy says: {reason}") from None
     if values.dtype == bool:
         return values
     if values.dtype.kind not in "iuf":

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 
 
 class InputError(ValueError):
@@ -38,7 +38,7 @@ def check_real(
     name: str, value: object, *, least: float = 0.0, most: float = float("inf"), above: bool = False
 ) -> float:
     """A finite number between `least` and `most`; with `above`, larger than `least`."""
-    number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else float("nan")
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
     low_enough = number > least if above else number >= least
     if not (low_enough and number <= most and abs(number) != float("inf")):
         bounds = f"{'above' if above else 'at least'} {least:g}" + (f" and at most {most:g}" if most < 1e300 else "")

@@ -6,7 +6,6 @@ from sklearn.datasets import load_digits
 from boltzflow.data.pictures import PictureSet
 
 
-
 def digits() -> PictureSet:
     """1,438 training and 359 test digits of 8 × 8 pixels, scaled from 0…16 to [0, 1]; every fifth one is for testing.
 

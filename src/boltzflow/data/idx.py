@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import zlib
 from math import prod
 from pathlib import Path
 
@@ -38,10 +39,14 @@ def read_idx_set(name: str, data_dir: str | Path | None) -> PictureSet:
     """The four files of a set, from `<folder>/<name>/` or `<folder>/`, gzipped or not."""
     folder = find_folder(name, data_dir)
     train, test, train_labels, test_labels = (read_idx(_file(folder, file)) for file in FILES)
-    if train.ndim != 3 or len(train) != len(train_labels) or len(test) != len(test_labels):
-        raise InputError(f"the files in {folder} do not belong together: {train.shape}, {train_labels.shape}, {test.shape}.")
+    fits = train.ndim == 3 and train.shape[1:] == test.shape[1:]
+    if not fits or train_labels.shape != train.shape[:1] or test_labels.shape != test.shape[:1]:
+        shapes = ", ".join(str(part.shape) for part in (train, test, train_labels, test_labels))
+        raise InputError(f"the files in {folder} do not belong together: their shapes are {shapes}.")
     shape = (train.shape[1], train.shape[2])
-    return PictureSet(name, shape, _grey(train), _grey(test), train_labels.astype(np.int64), test_labels.astype(np.int64))
+    return PictureSet(
+        name, shape, _grey(train), _grey(test), train_labels.astype(np.int64), test_labels.astype(np.int64)
+    )
 
 
 def find_folder(name: str, data_dir: str | Path | None) -> Path:
@@ -60,13 +65,22 @@ def find_folder(name: str, data_dir: str | Path | None) -> Path:
 
 def read_idx(path: Path) -> np.ndarray:
     """One idx file of unsigned bytes: a magic number with the count of axes, their lengths, the values."""
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    n_axes = content[3] if content[:3] == b"\0\0\x08" else 0
-    shape = tuple(int(length) for length in np.frombuffer(content, ">i4", n_axes, 4)) if n_axes else ()
+    content = _content(path)
+    n_axes = content[3] if content[:3] == b"\0\0\x08" and len(content) > 3 else 0
     begin = 4 + 4 * n_axes
-    if not n_axes or len(content) != begin + prod(shape):
+    shape = tuple(np.frombuffer(content[4:begin], ">u4").tolist()) if n_axes and len(content) >= begin else ()
+    if not shape or len(content) != begin + prod(shape):
         raise InputError(f"{path} is not a complete idx file of bytes; fetch it again.")
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
+
+
+def _content(path: Path) -> bytes:
+    if path.suffix != ".gz":
+        return path.read_bytes()
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as reason:
+        raise InputError(f"{path} cannot be unpacked ({reason}); fetch it again.") from None
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -44,10 +44,15 @@ def region(shape: tuple[int, int], side: Side, n_lines: int | None = None) -> Bo
     """
     check_choice("side", side, SIDES)
     along = shape[0] if side in ("top", "bottom") else shape[1]
-    n_lines = round(PAPER_SHARE * along) if n_lines is None else check_count("n_lines", n_lines)
+    n_lines = max(1, round(PAPER_SHARE * along)) if n_lines is None else check_count("n_lines", n_lines)
     if n_lines >= along:
         raise InputError(f"n_lines must leave something to see: at most {along - 1} of {along}; got {n_lines}.")
-    lines = {"top": np.s_[:n_lines, :], "bottom": np.s_[-n_lines:, :], "left": np.s_[:, :n_lines], "right": np.s_[:, -n_lines:]}
+    lines = {
+        "top": np.s_[:n_lines, :],
+        "bottom": np.s_[-n_lines:, :],
+        "left": np.s_[:, :n_lines],
+        "right": np.s_[:, -n_lines:],
+    }
     mask = np.zeros(shape, bool)
     mask[lines[side]] = True
     return mask.ravel()
@@ -58,7 +63,9 @@ def without(pictures: Pictures, missing: Bool[np.ndarray, " pixels"]) -> Picture
     return np.where(missing, np.nan, pictures)
 
 
-def fill_errors(originals: Pictures, filled: Pictures, missing: Bool[np.ndarray, " pixels"]) -> Float[np.ndarray, " pictures"]:
+def fill_errors(
+    originals: Pictures, filled: Pictures, missing: Bool[np.ndarray, " pixels"]
+) -> Float[np.ndarray, " pictures"]:
     """‖x − x̂‖₁ over the missing region, for each picture [§RBM: L1]."""
     return np.abs(originals[:, missing] - filled[:, missing]).sum(axis=1)
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from boltzflow.bits import check_values
+from boltzflow.bits import as_numbers, check_values
 from boltzflow.errors import InputError, check_count, check_real
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
@@ -94,7 +94,7 @@ def sample(
     n_samples = check_count("n_samples", n_samples)
     n_chains = min(n_samples, check_count("n_chains", n_samples if n_chains is None else n_chains))
     schedule = Schedule(-(-n_samples // n_chains), burn_in, thin)
-    check_real("temperature", temperature, above=True)
+    temperature = check_real("temperature", temperature, above=True)
     conditions = Conditions(1.0 / temperature, None if given is None else hold(machine, given, n_chains))
     draws = stream(jax.random.key(check_count("seed", seed, least=0)), Purpose.CHAINS, jnp.arange(n_chains))
     first = random_states(machine.layout, machine.dtype, draws.fold(0), conditions)
@@ -108,8 +108,8 @@ def sample(
 
 def hold(machine: Machine, given: Any, n_rows: int) -> Clamp:
     """Hold visible units at given bits, one row for all chains or one for each; NaN leaves a unit free."""
-    rows = np.asarray(given, dtype=float)
-    values = check_values(rows[None, :] if rows.ndim == 1 else rows, machine.layout.n_visible)
+    rows = as_numbers(given)
+    values = check_values(rows[None, :] if rows.ndim == 1 and len(rows) else rows, machine.layout.n_visible)
     if len(values) not in (1, n_rows):
         raise InputError(f"`given` has {len(values)} rows for {n_rows} chains; give one row, or one for each chain.")
     if (between := np.argwhere((values > 0) & (values < 1))).size:

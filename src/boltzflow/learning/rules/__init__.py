@@ -37,6 +37,6 @@ def make_rule(rule: str | Rule, **options: Any) -> Rule:
 
 
 def _whole(rule: str, steps: str) -> int:
-    if not steps.isdigit():
+    if not steps.isdecimal():
         raise InputError(f"rule {rule!r}: expected a number of steps after the dash, as in 'cd-10'.")
     return int(steps)
