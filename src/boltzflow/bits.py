@@ -1,5 +1,6 @@
 """From what the user brings to bits: shape and values checked, greyscale made binary in the way that was asked for."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -17,19 +18,24 @@ class Prepared:
 
     values: np.ndarray
     """bool where the data are bits, float32 where each epoch draws its own."""
-    note: str
+    notes: tuple[str, ...]
+    """What was done, and what a person should know of such data."""
 
 
 def prepare(data: Any, n_visible: int, binarise: Binarise = 0.5) -> Prepared:
     """Rows of n_visible values in [0, 1], as bits."""
+    check_binarise(binarise)
     values = check_values(data, n_visible)
     check_no_missing(values)
-    if values.dtype == bool:
-        return Prepared(values, "binary data, used as they are")
-    check_binarise(binarise)
-    between = (values > 0) & (values < 1)
+    values, made = _bits(values, binarise)
+    return Prepared(values, (made, *_warnings(values)))
+
+
+def _bits(values: np.ndarray, binarise: Binarise) -> tuple[np.ndarray, str]:
+    """The values as training uses them, and what was done."""
+    between = np.zeros(0) if values.dtype == bool else (values > 0) & (values < 1)
     if not between.any():
-        return Prepared(values > 0, "binary data, used as they are")
+        return values > 0, "binary data, used as they are"
     share = f"{between.mean():.1%} of the values lie strictly between 0 and 1"
     if binarise is None:
         row, column = np.argwhere(between)[0]
@@ -38,8 +44,24 @@ def prepare(data: Any, n_visible: int, binarise: Binarise = 0.5) -> Prepared:
             "Choose binarise=0.5 (a threshold) or binarise='draw' (fresh draws each epoch)."
         )
     if binarise == "draw":
-        return Prepared(values.astype(np.float32), f"{share}; each epoch draws fresh bits with these probabilities")
-    return Prepared(values > binarise, f"{share}; a bit is lit where its value is above {binarise:g}")
+        return values.astype(np.float32), f"{share}; each epoch draws fresh bits with these probabilities"
+    return values > binarise, f"{share}; a bit is lit where its value is above {binarise:g}"
+
+
+def _warnings(values: np.ndarray) -> Iterator[str]:
+    """What a person should know of data that can be learned from, but not well."""
+    if len(values) == 1:
+        yield (
+            "expected many rows, got one: the machine can only memorise it, and each of its units is constant; bring more rows"
+        )
+        return
+    constant = np.flatnonzero((values == values[0]).all(axis=0))
+    if constant.size:
+        first = constant[0]
+        yield (
+            f"{constant.size} of {values.shape[1]} columns never change (the first is column {first}, always "
+            f"{values[0, first]:g}): their units learn a bias and nothing else; drop them if that is not meant"
+        )
 
 
 def check_binarise(binarise: Binarise) -> None:

@@ -10,7 +10,7 @@ and never sees the data twice: `begin_epoch` gets the rows that are about to be 
 when the epoch began, and `update` one batch of them.
 """
 
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, Key
@@ -53,25 +53,16 @@ class Step(NamedTuple):
 class Rule(Protocol):
     """A way to learn. Rules are frozen dataclasses: options only, so that compiled programs are found again."""
 
-    @property
-    def name(self) -> str:
-        """As typed on the command line."""
-        ...
-
-    @property
-    def objective(self) -> str:
-        """What `info.value` measures, in words."""
-        ...
-
-    @property
-    def local(self) -> bool:
-        """An update of a coupling uses only what its two ends know."""
-        ...
-
-    @property
-    def samples_model(self) -> bool:
-        """Visible units are drawn from the model while learning."""
-        ...
+    name: ClassVar[str]
+    """As typed on the command line."""
+    objective: ClassVar[str]
+    """What `info.value` measures, in words."""
+    local: ClassVar[bool]
+    """An update of a coupling uses only what its two ends know."""
+    samples_model: ClassVar[bool]
+    """Visible units are drawn from the model while learning."""
+    convex: ClassVar[bool]
+    """The objective is one convex function of the parameters, free of chance: L-BFGS finds its minimum."""
 
     def check(self, layout: Layout) -> None:
         """Refuse a layout that the rule cannot serve."""

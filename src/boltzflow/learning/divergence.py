@@ -30,6 +30,8 @@ def check_finite(
     """Refuse a chunk after which model, optimiser or objective is not finite; steps are repeated to find the first bad one."""
     if all_finite((after.model, after.optimiser_state, values)):
         return
+    if task.settings.lbfgs:
+        raise _error(task, before, chunk, 0, key)
     step = jax.jit(lambda state, batch: one_step(task.rule, task.optimiser, state, batch, key))
     batches = split_batches(chunk, task.batch_size)
     state = before
@@ -43,15 +45,17 @@ def check_finite(
 
 
 _ADVICE = "lower learning_rate, raise decay, or keep an earlier model"
+_ADVICE_LBFGS = "raise decay, drop columns that never change, or use optimiser='adam'"
 
 
 def _error(task: Task, state: TrainState, batch: Examples, k: int, key: Key[Array, ""]) -> DivergenceError:
     updates, _, _ = task.rule.update(state.model, state.rule_state, batch, key=key)
     layer, unit, size = steepest_unit(updates)
     where = state.model.layout.name_of(layer, unit)
+    cause = f" with learning_rate={task.settings.learning_rate:g}" if task.settings.rated else ""
     return DivergenceError(
         f"training by {task.rule.name} diverged in epoch {int(state.epoch) + 1}, step {k + 1}: the gradient of {where} "
-        f"reached {size:.3g} with learning_rate={task.settings.learning_rate:g}; {_ADVICE}."
+        f"reached {size:.3g}{cause}; {_ADVICE_LBFGS if task.settings.lbfgs else _ADVICE}."
     )
 
 

@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
+from jaxtyping import Array, Key
 
 from boltzflow.errors import InputError, check_count
-from boltzflow.learning.contract import Rule
+from boltzflow.learning.contract import Examples, Rule
 from boltzflow.learning.divergence import check_finite
+from boltzflow.learning.optimum import learn_whole, steepest
 from boltzflow.learning.rules import make_rule
 from boltzflow.learning.settings import Settings, learning_rates, make_settings
 from boltzflow.learning.start import set_biases
@@ -88,20 +89,39 @@ def train(
         raise InputError("patience stops a run by its monitor; give monitor=, a function of the model.")
     task = make_task(machine, data, make_rule(rule, **(rule_options or {})), make_settings(settings))
     state = start(machine, task)
-    best, history, ended = state.model, [], "all epochs were run"
-    for record, state in epochs(task, state, monitor):
+    best, history, ended = state.model, [], None
+    for record, after in epochs(task, state, monitor):
+        state = after
         history.append(record)
         waited = _epochs_since_best(history)
         best = state.model if waited == 0 else best
         stops = [callback(record, state) for callback in callbacks]
-        if patience is not None and waited >= patience:
-            ended = f"stopped after epoch {record.epoch}: the monitor had not fallen for {patience} epochs"
-            break
-        if any(stops):
-            ended = f"stopped by a callback after epoch {record.epoch}"
+        if ended := _reason_to_stop(task, state, patience, waited, any(stops)):
             break
     model = state.model if patience is None else best
-    return Run(model, tuple(history), task.rule, task.settings, state, (task.data.note, ended))
+    ended = ended or _all_run(task, state)
+    return Run(model, tuple(history), task.rule, task.settings, state, (*task.data.notes, ended))
+
+
+def _reason_to_stop(task: Task, state: TrainState, patience: int | None, waited: int, told: bool) -> str | None:
+    """Why the run ends after this epoch, in words; None where it goes on."""
+    epoch = int(state.epoch)
+    if patience is not None and waited >= patience:
+        return f"stopped after epoch {epoch}: the monitor had not fallen for {patience} epochs"
+    if told:
+        return f"stopped by a callback after epoch {epoch}"
+    if task.settings.lbfgs and (slope := steepest(state)) <= task.settings.tolerance:
+        return f"the optimum was reached after {epoch} iterations: no component of the gradient is above {slope:.1e}"
+    return None
+
+
+def _all_run(task: Task, state: TrainState) -> str:
+    if not task.settings.lbfgs:
+        return "all epochs were run"
+    return (
+        f"not yet at the optimum: after all {task.settings.epochs} iterations the gradient is {steepest(state):.1e}, "
+        f"and tolerance is {task.settings.tolerance:g}; raise epochs"
+    )
 
 
 def start(machine: Machine, task: Task) -> TrainState:
@@ -110,7 +130,8 @@ def start(machine: Machine, task: Task) -> TrainState:
     key = jax.random.key(task.settings.seed)
     first = next(chunks(task, key))
     rule_state = task.rule.init(machine, first, key=jax.random.fold_in(key, int(Purpose.START)))
-    return TrainState(machine, task.optimiser.init(machine), rule_state, jnp.zeros((), jnp.int32), key)
+    parameters: Any = machine
+    return TrainState(machine, task.optimiser.init(parameters), rule_state, jnp.zeros((), jnp.int32), key)
 
 
 def epochs(task: Task, state: TrainState, monitor: Monitor | None = None) -> Iterator[tuple[EpochRecord, TrainState]]:
@@ -129,16 +150,23 @@ def run_epoch(task: Task, state: TrainState) -> tuple[TrainState, float]:
     model, values = state.model, []
     for chunk in chunks(task, key):
         before = state._replace(rule_state=begin_chunk(task.rule, model, state.rule_state, chunk, key))
-        state, chunk_values = learn_chunk(task.rule, task.optimiser, task.batch_size, before, chunk, key)
+        state, chunk_values = _learn(task, before, chunk, key)
         check_finite(task, before, state, chunk_values, chunk, key)
         values.append(np.asarray(chunk_values))
     return state._replace(epoch=state.epoch + 1), float(np.concatenate(values).mean())
 
 
+def _learn(task: Task, state: TrainState, chunk: Examples, key: Key[Array, ""]) -> tuple[TrainState, Array]:
+    if task.settings.lbfgs:
+        return learn_whole(task.rule, task.optimiser, task.settings.decay, state, chunk, key)
+    return learn_chunk(task.rule, task.optimiser, task.batch_size, state, chunk, key)
+
+
 def _rate_after(task: Task, epoch: int) -> float | None:
-    if isinstance(task.settings.optimiser, optax.GradientTransformation):
+    if not task.settings.rated:
         return None
-    return float(learning_rates(task.settings, task.n_steps)(epoch * task.steps_per_epoch))
+    rates = learning_rates(task.settings, task.n_steps)
+    return float(np.asarray(rates(epoch * task.steps_per_epoch)))
 
 
 def _epochs_since_best(history: list[EpochRecord]) -> int:

@@ -12,7 +12,7 @@ from boltzflow.errors import InputError, check_choice, check_count, check_real, 
 from boltzflow.flow import PAPER_DECAY
 from boltzflow.machine.machine import Machine
 
-OPTIMISERS = ("adam", "sgd", "momentum")
+OPTIMISERS = ("adam", "sgd", "momentum", "lbfgs")
 SCHEDULES = ("linear", "constant", "cosine")
 MOMENTUM = 0.9
 
@@ -23,9 +23,12 @@ class Settings:
 
     epochs: int = 30
     batch_size: int = 40
-    learning_rate: float = 1e-3
+    learning_rate: float = 1.5e-3
     optimiser: str | optax.GradientTransformation = "adam"
-    """"adam", "sgd", "momentum", or a transformation of optax, which then brings its own rate and schedule."""
+    """"adam", "sgd", "momentum"; "lbfgs" for convex rules, where an epoch is one iteration over all rows; or a
+    transformation of optax, which then brings its own rate and schedule."""
+    tolerance: float = 1e-3
+    """L-BFGS stops where no component of the gradient is larger; single precision shows little below 1e-4."""
     schedule: str = "linear"
     """The rate falls to zero over all epochs ("linear", "cosine") or stays ("constant")."""
     decay: float = PAPER_DECAY
@@ -38,17 +41,31 @@ class Settings:
     """Rows that one compiled program goes through; None: all, up to 2²⁸ values."""
     seed: int = 0
 
+    @property
+    def lbfgs(self) -> bool:
+        return isinstance(self.optimiser, str) and self.optimiser == "lbfgs"
+
+    @property
+    def rated(self) -> bool:
+        """The learning rate and its schedule are the settings'."""
+        return isinstance(self.optimiser, str) and not self.lbfgs
+
     def __post_init__(self) -> None:
         check_count("epochs", self.epochs)
         check_count("batch_size", self.batch_size)
         check_count("seed", self.seed, least=0)
         check_real("learning_rate", self.learning_rate, above=True)
         check_real("decay", self.decay)
+        check_real("tolerance", self.tolerance, above=True)
         check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("bias_start", self.bias_start, ("auto", "log-odds", "keep"))
         check_binarise(self.binarise)
         if self.chunk_rows is not None:
             check_count("chunk_rows", self.chunk_rows)
+        if self.lbfgs and self.binarise == "draw":
+            raise InputError(
+                "L-BFGS needs the same bits in every iteration; with binarise='draw' use optimiser='adam'."
+            )
         if isinstance(self.optimiser, str):
             check_choice("optimiser", self.optimiser, OPTIMISERS)
         elif not isinstance(self.optimiser, optax.GradientTransformation):
@@ -74,25 +91,25 @@ def learning_rates(settings: Settings, n_steps: int) -> optax.Schedule:
     return optax.constant_schedule(settings.learning_rate)
 
 
-def make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransformation:
-    """Decay of the couplings, then the optimiser; settings that step alike get the same object and share programs."""
+def make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransformationExtraArgs:
+    """Decay of the couplings (L-BFGS has it in its objective), then the optimiser; settings that step alike share one."""
     return _make_optimiser(replace(settings, seed=0, shuffle=True, bias_start="auto", binarise=0.5), n_steps)
 
 
 @lru_cache(maxsize=64)
-def _make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransformation:
+def _make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransformationExtraArgs:
+    if settings.lbfgs:
+        return optax.lbfgs()
     stepper = settings.optimiser
     if not isinstance(stepper, optax.GradientTransformation):
-        rates = learning_rates(settings, n_steps)
-        stepper = {"adam": optax.adam, "sgd": optax.sgd, "momentum": partial(optax.sgd, momentum=MOMENTUM)}[stepper](
-            rates
-        )
-    if settings.decay == 0:
-        return stepper
-    return optax.chain(optax.add_decayed_weights(settings.decay, mask=couplings_only), stepper)
+        named = {"adam": optax.adam, "sgd": optax.sgd, "momentum": partial(optax.sgd, momentum=MOMENTUM)}
+        stepper = named[stepper](learning_rates(settings, n_steps))
+    if settings.decay:
+        stepper = optax.chain(optax.add_decayed_weights(settings.decay, mask=couplings_only), stepper)
+    return optax.with_extra_args_support(stepper)
 
 
-def couplings_only(machine: Machine) -> Machine:
+def couplings_only(machine: Machine) -> Any:
     """True for couplings, False for biases: what decays."""
     leaves, structure = jax.tree.flatten(machine)
     return jax.tree.unflatten(structure, [k < len(machine.couplings) for k in range(len(leaves))])

@@ -1,7 +1,7 @@
 """One step, and the compiled programs of an epoch: the completion of a chunk, and all its batches one after the other."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import optax
@@ -22,13 +22,24 @@ class TrainState(NamedTuple):
 
 
 def one_step(
-    rule: Rule, optimiser: optax.GradientTransformation, state: TrainState, batch: Examples, key: Key[Array, ""]
+    rule: Rule,
+    optimiser: optax.GradientTransformationExtraArgs,
+    state: TrainState,
+    batch: Examples,
+    key: Key[Array, ""],
 ) -> tuple[TrainState, Float[Array, ""]]:
     """The rule's update, the optimiser's step."""
     updates, rule_state, info = rule.update(state.model, state.rule_state, batch, key=key)
-    steps, optimiser_state = optimiser.update(updates, state.optimiser_state, state.model)
-    model = optax.apply_updates(state.model, steps)
+    model, optimiser_state = descend(optimiser, updates, state.optimiser_state, state.model)
     return state._replace(model=model, optimiser_state=optimiser_state, rule_state=rule_state), info.value
+
+
+def descend(
+    optimiser: optax.GradientTransformationExtraArgs, updates: Any, optimiser_state: Any, model: Any, **extra: Any
+) -> tuple[Any, PyTree]:
+    """The model a step further; optax's own types for pytrees are too narrow to name a machine."""
+    steps, optimiser_state = optimiser.update(updates, optimiser_state, model, **extra)
+    return optax.apply_updates(model, steps), optimiser_state
 
 
 @partial(jax.jit, static_argnums=0)
@@ -40,7 +51,7 @@ def begin_chunk(rule: Rule, model: Machine, rule_state: RuleState, chunk: Exampl
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def learn_chunk(
     rule: Rule,
-    optimiser: optax.GradientTransformation,
+    optimiser: optax.GradientTransformationExtraArgs,
     batch_size: int,
     state: TrainState,
     chunk: Examples,

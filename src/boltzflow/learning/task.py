@@ -11,6 +11,7 @@ import optax
 from jaxtyping import Array, Key
 
 from boltzflow.bits import Prepared, prepare
+from boltzflow.errors import InputError
 from boltzflow.learning.contract import Examples, Rule
 from boltzflow.learning.settings import Settings, make_optimiser
 from boltzflow.machine.machine import Machine
@@ -35,7 +36,7 @@ class Task:
 
     @property
     def batch_size(self) -> int:
-        return min(self.settings.batch_size, self.n_rows)
+        return self.n_rows if self.settings.lbfgs else min(self.settings.batch_size, self.n_rows)
 
     @property
     def chunk_rows(self) -> int:
@@ -53,20 +54,36 @@ class Task:
         return self.settings.epochs * self.steps_per_epoch
 
     @property
-    def optimiser(self) -> optax.GradientTransformation:
+    def optimiser(self) -> optax.GradientTransformationExtraArgs:
         return make_optimiser(self.settings, self.n_steps)
 
 
 def make_task(machine: Machine, data: Any, rule: Rule, settings: Settings) -> Task:
     """Data, rule and machine, checked against each other."""
     rule.check(machine.layout)
-    return Task(rule, settings, prepare(data, machine.layout.n_visible, settings.binarise), machine.dtype)
+    task = Task(rule, settings, prepare(data, machine.layout.n_visible, settings.binarise), machine.dtype)
+    if settings.lbfgs:
+        _check_lbfgs(task)
+    return task
+
+
+def _check_lbfgs(task: Task) -> None:
+    if not task.rule.convex:
+        raise InputError(
+            f"optimiser 'lbfgs' needs a rule with one convex objective (mpf, pseudolikelihood); {task.rule.name} has none. "
+            "Use 'adam'."
+        )
+    if task.data.values.size > MOST_VALUES_IN_CHUNK:
+        raise InputError(
+            f"optimiser 'lbfgs' holds all rows at once, at most {MOST_VALUES_IN_CHUNK:,} values; the data have "
+            f"{task.data.values.size:,}. Use fewer rows, or 'adam'."
+        )
 
 
 def chunks(task: Task, key: Key[Array, ""]) -> Iterator[Examples]:
     """The data of one epoch, shuffled, in chunks of whole batches."""
     order = np.arange(task.n_rows)
-    if task.settings.shuffle:
+    if task.settings.shuffle and not task.settings.lbfgs:
         order = np.asarray(jax.random.permutation(jax.random.fold_in(key, int(Purpose.SHUFFLE)), task.n_rows))
     for begin in range(0, task.n_rows, task.chunk_rows):
         yield _examples(task, order[begin : begin + task.chunk_rows], key)

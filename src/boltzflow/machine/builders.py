@@ -67,7 +67,9 @@ def random_machine(
 
 
 def _draw(wiring: Wiring, scale: float, key: Array, dtype: DTypeLike) -> Float[Array, "..."]:
-    weights = scale / math.sqrt(wiring.widths[0] * wiring.widths[1]) * jax.random.normal(key, wiring.weight_shape, dtype)
+    weights = (
+        scale / math.sqrt(wiring.widths[0] * wiring.widths[1]) * jax.random.normal(key, wiring.weight_shape, dtype)
+    )
     return jnp.triu(weights, 1) if isinstance(wiring, Lateral) else weights
 
 

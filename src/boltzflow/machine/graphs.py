@@ -112,9 +112,9 @@ def _from_pairs(edges: Iterable[Any]) -> _Pairs:
 
 
 def _from_sparse(matrix: Any) -> _Pairs:
-    square = scipy.sparse.csr_array(matrix)
-    if square.ndim != 2 or square.shape[0] != square.shape[1]:
-        raise InputError(f"a matrix of couplings is square; got shape {square.shape}.")
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"a matrix of couplings is square; got shape {matrix.shape}.")
+    square: Any = scipy.sparse.csr_array(matrix)
     if (loops := np.flatnonzero(square.diagonal())).size:
         raise InputError(f"unit {loops[0]} is coupled to itself on the diagonal; give that number as its bias instead.")
     uneven = scipy.sparse.coo_array(square - square.T)

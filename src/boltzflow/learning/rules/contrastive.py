@@ -31,6 +31,7 @@ class CD:
     objective: ClassVar[str] = "energy gap"
     local: ClassVar[bool] = True
     samples_model: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_count("steps", self.steps)
@@ -75,6 +76,7 @@ class PCD:
     objective: ClassVar[str] = "energy gap"
     local: ClassVar[bool] = True
     samples_model: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_count("steps", self.steps)

@@ -39,6 +39,7 @@ class VPF:
     objective: ClassVar[str] = "probability flow"
     local: ClassVar[bool] = True
     samples_model: ClassVar[bool] = False
+    convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_choice("e_step", self.e_step, ("epoch", "batch"))
@@ -59,11 +60,8 @@ class VPF:
 
     def update(self, model: Machine, rule_state: Completed, batch: Examples, *, key: Key[Array, ""]) -> Step:
         """M-step: the flow gradient of the completed states, Δw ∝ −∂K/∂w, Δb ∝ −∂K/∂b [Eq. 1] [Eq. 2]."""
-        if self.e_step == "batch":
-            hidden = self._complete(model, batch, key)
-        else:
-            hidden = tuple(layer[batch.rows] for layer in rule_state)
-        states = self._states(model, batch, hidden)
+        kept = tuple(layer[batch.rows] for layer in rule_state)
+        states = self._states(model, batch, kept if self.e_step == "epoch" else self._complete(model, batch, key))
         weights = jnp.repeat(batch.weights, self.completions) / self.completions
         updates, value = mean_flow_gradient(model, states, weights)
         return Step(updates, rule_state, Info(value))
@@ -91,6 +89,7 @@ class MPF:
     objective: ClassVar[str] = "probability flow"
     local: ClassVar[bool] = True
     samples_model: ClassVar[bool] = False
+    convex: ClassVar[bool] = True
 
     def check(self, layout: Layout) -> None:
         check_fully_visible(layout, self.name, "With hidden units use 'vpf'.")

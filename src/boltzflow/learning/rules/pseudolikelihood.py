@@ -23,6 +23,7 @@ class Pseudolikelihood:
     objective: ClassVar[str] = "negative log-pseudolikelihood"
     local: ClassVar[bool] = True
     samples_model: ClassVar[bool] = False
+    convex: ClassVar[bool] = True
 
     def check(self, layout: Layout) -> None:
         check_fully_visible(layout, self.name, "With hidden units use 'vpf', 'cd' or 'pcd'.")
