@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from boltzflow import data as data
     from boltzflow.errors import DivergenceError as DivergenceError
     from boltzflow.errors import InputError as InputError
+    from boltzflow.files import load as load
+    from boltzflow.files import save as save
     from boltzflow.learning.loop import Run as Run
     from boltzflow.learning.loop import train as train
     from boltzflow.machine.builders import deep as deep
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from boltzflow.machine.graphs import graph as graph
     from boltzflow.machine.layout import Layout as Layout
     from boltzflow.machine.machine import Machine as Machine
+    from boltzflow.progress import ProgressBar as ProgressBar
     from boltzflow.sampling.chains import sample as sample
     from boltzflow.sampling.imputation import impute as impute
 
@@ -29,27 +32,28 @@ _HOME = {
     "InputError": "errors",
     "Layout": "machine.layout",
     "Machine": "machine.machine",
+    "ProgressBar": "progress",
     "Run": "learning.loop",
     "deep": "machine.builders",
     "graph": "machine.graphs",
     "impute": "sampling.imputation",
+    "load": "files",
     "rbm": "machine.builders",
     "sample": "sampling.chains",
+    "save": "files",
     "train": "learning.loop",
     "visible": "machine.builders",
 }
 """Where each public name lives; an empty home is a module of that name."""
 
-__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
-
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'boltzflow' has no attribute {name!r}; it offers {', '.join(__all__)}")
+        raise AttributeError(f"module 'boltzflow' has no attribute {name!r}; it offers {', '.join(__dir__())}")
     if not _HOME[name]:
         return importlib.import_module(f"boltzflow.{name}")
     return getattr(importlib.import_module(f"boltzflow.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*sorted(_HOME), "__version__"]

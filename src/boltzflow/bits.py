@@ -74,12 +74,7 @@ def check_binarise(binarise: Binarise) -> None:
 
 def check_values(data: Any, n_visible: int) -> np.ndarray:
     """A table of n_visible columns with values in [0, 1]; NaN passes, for what is missing."""
-    values = as_numbers(data)
-    if values.ndim and len(values) == 0:
-        raise InputError(f"data are empty: got shape {values.shape}, expected at least one row.")
-    if values.ndim != 2:
-        hint = "reshape one example with x[None, :]" if values.ndim == 1 else "flatten each example to one row"
-        raise InputError(f"data are a table, one example a row; got shape {values.shape}: {hint}.")
+    values = as_table(data)
     if values.shape[1] != n_visible:
         raise InputError(f"the machine has {n_visible} visible units, but the data have {values.shape[1]} columns.")
     if values.dtype != bool and (wrong := np.argwhere((values < 0) | (values > 1))).size:
@@ -88,6 +83,17 @@ def check_values(data: Any, n_visible: int) -> np.ndarray:
             f"values must lie in [0, 1]; got {values[row, column]:g} in row {row}, column {column}. "
             "Scale the data first (8-bit images: divide by 255)."
         )
+    return values
+
+
+def as_table(data: Any) -> np.ndarray:
+    """Numbers or booleans with one example a row, at least one."""
+    values = as_numbers(data)
+    if values.ndim and len(values) == 0:
+        raise InputError(f"data are empty: got shape {values.shape}, expected at least one row.")
+    if values.ndim != 2:
+        hint = "reshape one example with x[None, :]" if values.ndim == 1 else "flatten each example to one row"
+        raise InputError(f"data are a table, one example a row; got shape {values.shape}: {hint}.")
     return values
 
 

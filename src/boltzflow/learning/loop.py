@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import jax
@@ -29,6 +29,8 @@ class EpochRecord:
 
     epoch: int
     """Counted from 1."""
+    epochs: int
+    """How many there are to be at most."""
     value: float
     """The rule's objective, averaged over the epoch's steps."""
     learning_rate: float | None
@@ -100,7 +102,8 @@ def train(
             break
     model = state.model if patience is None else best
     ended = ended or _all_run(task, state)
-    return Run(model, tuple(history), task.rule, task.settings, state, (*task.data.notes, ended))
+    resolved = replace(task.settings, epochs=task.epochs)
+    return Run(model, tuple(history), task.rule, resolved, state, (*task.data.notes, ended))
 
 
 def _reason_to_stop(task: Task, state: TrainState, patience: int | None, waited: int, told: bool) -> str | None:
@@ -119,7 +122,7 @@ def _all_run(task: Task, state: TrainState) -> str:
     if not task.settings.lbfgs:
         return "all epochs were run"
     return (
-        f"not yet at the optimum: after all {task.settings.epochs} iterations the gradient is {steepest(state):.1e}, "
+        f"not yet at the optimum: after all {task.epochs} iterations the gradient is {steepest(state):.1e}, "
         f"and tolerance is {task.settings.tolerance:g}; raise epochs"
     )
 
@@ -136,12 +139,12 @@ def start(machine: Machine, task: Task) -> TrainState:
 
 def epochs(task: Task, state: TrainState, monitor: Monitor | None = None) -> Iterator[tuple[EpochRecord, TrainState]]:
     """The epochs that are still to be run, one after the other."""
-    for epoch in range(int(state.epoch) + 1, task.settings.epochs + 1):
+    for epoch in range(int(state.epoch) + 1, task.epochs + 1):
         began = time.perf_counter()
         state, value = run_epoch(task, state)
         seconds = time.perf_counter() - began
         watched = None if monitor is None else float(monitor(state.model))
-        yield EpochRecord(epoch, value, _rate_after(task, epoch), seconds, watched), state
+        yield EpochRecord(epoch, task.epochs, value, _rate_after(task, epoch), seconds, watched), state
 
 
 def run_epoch(task: Task, state: TrainState) -> tuple[TrainState, float]:

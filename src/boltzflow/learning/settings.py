@@ -16,12 +16,18 @@ OPTIMISERS = ("adam", "sgd", "momentum", "lbfgs")
 SCHEDULES = ("linear", "constant", "cosine")
 MOMENTUM = 0.9
 
+USUAL_STEPS = 37_500
+"""Thirty epochs of 50,000 examples in batches of 40."""
+FEWEST_EPOCHS, MOST_EPOCHS = 30, 1000
+MOST_ITERATIONS = 500
+
 
 @dataclass(frozen=True)
 class Settings:
     """The choices of a training run, with the defaults that docs/choosing-a-rule.md argues for."""
 
-    epochs: int = 30
+    epochs: int | None = None
+    """None: as many as make some 37,500 steps, between 30 and 1,000; with L-BFGS at most 500 iterations."""
     batch_size: int = 40
     learning_rate: float = 1.5e-3
     optimiser: str | optax.GradientTransformation = "adam"
@@ -51,7 +57,8 @@ class Settings:
         return isinstance(self.optimiser, str) and not self.lbfgs
 
     def __post_init__(self) -> None:
-        check_count("epochs", self.epochs)
+        if self.epochs is not None:
+            check_count("epochs", self.epochs)
         check_count("batch_size", self.batch_size)
         check_count("seed", self.seed, least=0)
         check_real("learning_rate", self.learning_rate, above=True)
@@ -93,7 +100,9 @@ def learning_rates(settings: Settings, n_steps: int) -> optax.Schedule:
 
 def make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransformationExtraArgs:
     """Decay of the couplings (L-BFGS has it in its objective), then the optimiser; settings that step alike share one."""
-    return _make_optimiser(replace(settings, seed=0, shuffle=True, bias_start="auto", binarise=0.5), n_steps)
+    return _make_optimiser(
+        replace(settings, epochs=None, seed=0, shuffle=True, bias_start="auto", binarise=0.5), n_steps
+    )
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,14 @@ from jaxtyping import Array, Key
 from boltzflow.bits import Prepared, prepare
 from boltzflow.errors import InputError
 from boltzflow.learning.contract import Examples, Rule
-from boltzflow.learning.settings import Settings, make_optimiser
+from boltzflow.learning.settings import (
+    FEWEST_EPOCHS,
+    MOST_EPOCHS,
+    MOST_ITERATIONS,
+    USUAL_STEPS,
+    Settings,
+    make_optimiser,
+)
 from boltzflow.machine.machine import Machine
 from boltzflow.sampling.uniforms import Purpose, stream
 
@@ -50,8 +57,17 @@ class Task:
         return whole * self.chunk_rows // self.batch_size + _n_batches(rest, self.batch_size)
 
     @property
+    def epochs(self) -> int:
+        """As asked for; otherwise more for small data than for large."""
+        if self.settings.epochs is not None:
+            return self.settings.epochs
+        if self.settings.lbfgs:
+            return MOST_ITERATIONS
+        return min(MOST_EPOCHS, max(FEWEST_EPOCHS, -(-USUAL_STEPS // self.steps_per_epoch)))
+
+    @property
     def n_steps(self) -> int:
-        return self.settings.epochs * self.steps_per_epoch
+        return self.epochs * self.steps_per_epoch
 
     @property
     def optimiser(self) -> optax.GradientTransformationExtraArgs:

@@ -103,10 +103,11 @@ def _from_pairs(edges: Iterable[Any]) -> _Pairs:
     if wrong := next((pair for pair in listed if len(pair) != 2), None):
         raise InputError(f"each edge is a pair of units; got {wrong!r}.")
     units = dict.fromkeys(unit.item() if isinstance(unit, np.generic) else unit for pair in listed for unit in pair)
-    if all(isinstance(unit, int) for unit in units):
-        if (least := min(units)) < 0:  # type: ignore[type-var]
-            raise InputError(f"units are counted from 0; got unit {least}.")
-        units = dict.fromkeys(range(max(units) + 1))  # type: ignore[type-var, operator]
+    numbers = [unit for unit in units if isinstance(unit, int)]
+    if len(numbers) == len(units):
+        if min(numbers) < 0:
+            raise InputError(f"units are counted from 0; got unit {min(numbers)}.")
+        units = dict.fromkeys(range(max(numbers) + 1))
     place = {unit: k for k, unit in enumerate(units)}
     return _Pairs(tuple(units), np.array([[place[a], place[b]] for a, b in listed], dtype=np.int64))
 

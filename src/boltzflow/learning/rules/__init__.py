@@ -1,7 +1,7 @@
 """The rules, by name."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 from boltzflow.errors import InputError, unknown
@@ -10,7 +10,7 @@ from boltzflow.learning.rules.contrastive import CD, PCD
 from boltzflow.learning.rules.flow import MPF, VPF
 from boltzflow.learning.rules.pseudolikelihood import Pseudolikelihood
 
-RULES: Mapping[str, Callable[..., Rule]] = {
+RULES: Mapping[str, Any] = {
     "vpf": VPF,
     "mpf": MPF,
     "cd": CD,
@@ -30,10 +30,15 @@ def make_rule(rule: str | Rule, **options: Any) -> Rule:
         raise unknown("rule", rule, RULES)
     if steps:
         options = {"steps": _whole(rule, steps), **options}
-    known = [field.name for field in fields(RULES[name])]  # type: ignore[arg-type]
+    known = [field.name for field in fields(RULES[name])]
     if strange := [option for option in options if option not in known]:
         raise unknown(f"option of rule {name!r}", strange[0], known)
     return RULES[name](**options)
+
+
+def options_of(rule: Any) -> dict[str, Any]:
+    """What a rule was made with, by name."""
+    return asdict(rule)
 
 
 def _whole(rule: str, steps: str) -> int:

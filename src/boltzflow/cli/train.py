@@ -1,0 +1,239 @@
+"""`boltzflow train`: a table of bits or a named data set in, a model folder out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from boltzflow.cli.output import emit, say, say_table
+from boltzflow.errors import InputError
+
+if TYPE_CHECKING:
+    from boltzflow.data.sources import Source
+    from boltzflow.learning.loop import Run
+    from boltzflow.machine.machine import Machine
+    from boltzflow.measure.reconstruction import SideErrors
+
+_DATA = "digits, mnist, fashion-mnist, or a .npy, .npz or .csv file: one example a row, values in [0, 1]."
+_HIDDEN = "Hidden units; 0 for a fully visible machine. Default: 100, or 0 where the rule is for visible units only."
+_EPOCHS = "Passes over the data (with lbfgs, iterations). Default: 30 for 50,000 rows, more for fewer."
+_OUT = "Folder of the model. Default: a new one under runs/."
+
+
+def train(
+    data: Annotated[str, typer.Argument(help=_DATA)] = "digits",
+    *,
+    rule: Annotated[str, typer.Option(help="vpf, mpf, pseudolikelihood, cd, cd-10, pcd, …")] = "vpf",
+    option: Annotated[list[str] | None, typer.Option(help="Of the rule, as name=value; may be repeated.")] = None,
+    hidden: Annotated[int | None, typer.Option(help=_HIDDEN, show_default=False)] = None,
+    epochs: Annotated[int | None, typer.Option(help=_EPOCHS, show_default=False)] = None,
+    batch_size: Annotated[int, typer.Option()] = 40,
+    learning_rate: Annotated[float, typer.Option(help="At the first step.")] = 1.5e-3,
+    schedule: Annotated[str, typer.Option(help="Of the rate: linear, cosine (to zero) or constant.")] = "linear",
+    optimiser: Annotated[str, typer.Option(help="adam, sgd, momentum; lbfgs with mpf, pseudolikelihood.")] = "adam",
+    decay: Annotated[float, typer.Option(help="Of couplings, never of biases: λ/ε of the paper.")] = 0.01,
+    binarise: Annotated[str, typer.Option(help="Grey values: a threshold, draw (each epoch), or refuse.")] = "0.5",
+    rows: Annotated[
+        int | None, typer.Option(help="Learn from the first so many rows only.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same machine.")] = 0,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where the files of a named set lie; else BOLTZFLOW_DATA.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help=_OUT, show_default=False)] = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace a model folder that is there already.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")] = False,
+) -> None:
+    """Train a machine; with no arguments, on the 8 × 8 digits that are built in.
+
+    Example: boltzflow train spikes.npy --hidden 50 --epochs 100
+    """
+    from boltzflow.data.sources import find
+
+    source = find(data, data_dir)
+    folder = out or _free_name(Path("runs"), f"{source.name}-{rule}")
+    _check_out(folder, overwrite)
+    settings = {
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "schedule": schedule,
+        "optimiser": optimiser,
+        "decay": decay,
+        "binarise": _binarise(binarise),
+        "seed": seed,
+    }
+    run = _learn(source, rule, _options(option or []), hidden, rows, settings, quiet=json)
+    errors = _errors(run, source)
+    about = _about(run, source, rows, errors)
+    _write(folder, run, source, about, overwrite)
+    if json:
+        emit({"model": str(folder), **about})
+    else:
+        _report(run, errors, folder, has_pictures=source.pictures is not None)
+
+
+def _learn(
+    source: "Source",
+    rule: str,
+    options: dict[str, Any],
+    hidden: int | None,
+    rows: int | None,
+    settings: dict[str, Any],
+    *,
+    quiet: bool,
+) -> "Run":
+    from contextlib import nullcontext
+
+    import boltzflow as bf
+    from boltzflow.bits import as_table
+    from boltzflow.errors import check_count
+    from boltzflow.learning.rules import make_rule
+
+    table = as_table(source.train)[: None if rows is None else check_count("rows", rows)]
+    machine = _machine(table.shape[1], _hidden(make_rule(rule, **options).name, hidden), settings["seed"])
+    with nullcontext(None) if quiet else bf.ProgressBar(f"{source.name}, {rule}") as bar:
+        callbacks = [] if bar is None else [bar]
+        return bf.train(machine, table, rule=rule, rule_options=options, callbacks=callbacks, **settings)
+
+
+def _hidden(rule: str, hidden: int | None) -> int:
+    if hidden is None:
+        return 0 if rule in ("mpf", "pseudolikelihood") else 100
+    return hidden
+
+
+def _machine(n_visible: int, n_hidden: int, seed: int) -> "Machine":
+    import boltzflow as bf
+
+    return bf.rbm(n_visible, n_hidden, seed=seed) if n_hidden else bf.visible(n_visible)
+
+
+def _errors(run: "Run", source: "Source") -> "list[SideErrors]":
+    from boltzflow.measure.reconstruction import side_errors
+
+    pictures = source.pictures
+    return [] if pictures is None else side_errors(run.model, pictures.shape, pictures.train, pictures.test)
+
+
+def _about(run: "Run", source: "Source", rows: int | None, errors: "list[SideErrors]") -> dict[str, Any]:
+    """The resolved settings and what came of them: lies beside the model, and is what --json prints."""
+    from dataclasses import asdict
+
+    from boltzflow.learning.rules import options_of
+
+    last = run.history[-1]
+    facts = {
+        "data": {"name": source.name, "rows": rows or len(source.train), "columns": source.train.shape[1]},
+        "rule": {"name": run.rule.name, **options_of(run.rule)},
+        "settings": asdict(run.settings),
+        "epochs_run": len(run.history),
+        "objective": {"name": run.rule.objective, "value": last.value},
+        "seconds": round(sum(record.seconds for record in run.history), 3),
+        "notes": list(run.notes),
+    }
+    if errors:
+        facts["picture_shape"] = list(source.pictures.shape) if source.pictures else None
+        facts["reconstruction"] = [asdict(error) for error in errors]
+    return facts
+
+
+def _write(folder: Path, run: "Run", source: "Source", about: dict[str, Any], overwrite: bool) -> None:
+    from boltzflow import files
+
+    files.check_free(folder, overwrite=overwrite)
+    with files.new_folder(folder) as unfinished:
+        files.write_machine(unfinished, run.model, about)
+        if source.pictures is not None:
+            _draw(unfinished / "picture.png", run, source)
+
+
+def _draw(path: Path, run: "Run", source: "Source") -> None:
+    import boltzflow as bf
+    from boltzflow import plots
+    from boltzflow.measure.reconstruction import SIDES, region, without
+
+    pictures = source.pictures
+    assert pictures is not None
+    originals = pictures.test[:10]
+    repairs = []
+    for side in SIDES:
+        corrupted = without(originals, region(pictures.shape, side))
+        repairs.append(plots.Repair(side, originals, corrupted, bf.impute(run.model, corrupted, n_sweeps=20)))
+    samples = bf.sample(run.model, 36, probabilities=True)
+    layout = "-".join(map(str, run.model.layout.widths))
+    title = f"{source.name}: {layout} trained by {run.rule.name}, {len(run.history)} epochs"
+    plots.overview(run.model, pictures.shape, repairs, samples, title).savefig(path, dpi=110)
+
+
+def _report(run: "Run", errors: "list[SideErrors]", folder: Path, *, has_pictures: bool) -> None:
+    first, last = run.history[0], run.history[-1]
+    seconds = sum(record.seconds for record in run.history)
+    say(
+        f"machine          {run.model.layout}",
+        f"rule             {run.rule.name}, {len(run.history)} epochs in {seconds:.1f} s",
+        f"{run.rule.objective:<16} {first.value:.4g} in the first epoch, {last.value:.4g} in the last",
+        *(f"note             {note}" for note in run.notes),
+    )
+    if errors:
+        _report_errors(errors)
+    say("", f"model            {folder}")
+    if has_pictures:
+        say(f"picture          {folder / 'picture.png'}: filters, samples, reconstructions")
+    say(f"next             boltzflow info {folder}", f"                 boltzflow sample {folder} --out samples.npy")
+
+
+def _report_errors(errors: "list[SideErrors]") -> None:
+    named = {
+        "this machine": "machine",
+        "all black": "black",
+        "per-pixel median": "median",
+        "floor of any 0/1 output": "floor",
+    }
+    rows = [[label, *(f"{getattr(error, field):.2f}" for error in errors)] for label, field in named.items()]
+    say("")
+    say("Reconstruction of test pictures: mean L1 over the missing region, lower is better")
+    say_table(
+        ["missing", *(error.side for error in errors)],
+        rows,
+    )
+
+
+def _options(given: list[str]) -> dict[str, Any]:
+    pairs = [text.partition("=") for text in given]
+    if wrong := next((text for text, (_, sign, _) in zip(given, pairs, strict=True) if not sign), None):
+        raise InputError(f"--option takes name=value, as in --option completions=3; got {wrong!r}.")
+    return {name.replace("-", "_"): _value(text) for name, _, text in pairs}
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _binarise(text: str) -> float | Literal["draw"] | None:
+    if text in ("draw", "refuse"):
+        return "draw" if text == "draw" else None
+    value = _value(text)
+    if isinstance(value, str):
+        raise InputError(f"--binarise is a threshold in [0, 1], draw or refuse; got {text!r}.")
+    return float(value)
+
+
+def _free_name(parent: Path, name: str) -> Path:
+    """The first of name, name-2, name-3 … that is not there."""
+    taken = {path.name for path in parent.glob(f"{name}*")}
+    return parent / next(
+        each for each in (name, *(f"{name}-{k}" for k in range(2, len(taken) + 3))) if each not in taken
+    )
+
+
+def _check_out(folder: Path, overwrite: bool) -> None:
+    """Before minutes of training, not after."""
+    from boltzflow.files import check_free
+
+    check_free(folder, overwrite=overwrite)
