@@ -1,9 +1,11 @@
-"""Doubles wherever a test asks for them, no silent promotion of types, and the machines of the one list as fixtures."""
+"""Doubles wherever a test asks for them, no silent promotion of types, shapes checked, the one list of machines as a fixture."""
 
 import jax
+from jaxtyping import install_import_hook
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+install_import_hook("boltzflow", "shapes.check")
 
 import pytest
 from machines import MACHINES

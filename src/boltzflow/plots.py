@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -30,7 +30,7 @@ class Repair:
 
 
 def mosaic(
-    pictures: Pictures, shape: tuple[int, int], n_columns: int, gap: float = np.nan
+    pictures: Shaped[np.ndarray, "pictures pixels"], shape: tuple[int, int], n_columns: int, gap: float = np.nan
 ) -> Float[np.ndarray, "height width"]:
     """Pictures side by side in rows of n_columns, one pixel of `gap` between them.
 

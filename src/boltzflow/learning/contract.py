@@ -10,7 +10,7 @@ and never sees the data twice: `begin_epoch` gets the rows that are about to be 
 when the epoch began, and `update` one batch of them.
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, Key
@@ -50,6 +50,7 @@ class Step(NamedTuple):
     info: Info
 
 
+@runtime_checkable
 class Rule(Protocol):
     """A way to learn. Rules are frozen dataclasses: options only, so that compiled programs are found again."""
 

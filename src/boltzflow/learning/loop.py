@@ -17,7 +17,7 @@ from boltzflow.learning.optimum import learn_whole, steepest
 from boltzflow.learning.rules import make_rule
 from boltzflow.learning.settings import Settings, learning_rates, make_settings
 from boltzflow.learning.start import set_biases
-from boltzflow.learning.step import TrainState, begin_chunk, learn_chunk
+from boltzflow.learning.step import TrainState, begin_chunk, begin_descent, learn_chunk
 from boltzflow.learning.task import Task, chunks, make_task
 from boltzflow.machine.machine import Machine
 from boltzflow.sampling.uniforms import Purpose
@@ -133,8 +133,8 @@ def start(machine: Machine, task: Task) -> TrainState:
     key = jax.random.key(task.settings.seed)
     first = next(chunks(task, key))
     rule_state = task.rule.init(machine, first, key=jax.random.fold_in(key, int(Purpose.START)))
-    parameters: Any = machine
-    return TrainState(machine, task.optimiser.init(parameters), rule_state, jnp.zeros((), jnp.int32), key)
+    optimiser_state = begin_descent(task.optimiser, machine)
+    return TrainState(machine, optimiser_state, rule_state, jnp.zeros((), jnp.int32), key)
 
 
 def epochs(task: Task, state: TrainState, monitor: Monitor | None = None) -> Iterator[tuple[EpochRecord, TrainState]]:

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
@@ -34,11 +35,17 @@ def one_step(
     return state._replace(model=model, optimiser_state=optimiser_state, rule_state=rule_state), info.value
 
 
+def begin_descent(optimiser: optax.GradientTransformationExtraArgs, model: Any) -> PyTree:
+    """The optimiser's first state, typed as all later ones will be, so that no program is compiled twice."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.asarray(leaf).dtype), optimiser.init(model))
+
+
 def descend(
     optimiser: optax.GradientTransformationExtraArgs, updates: Any, optimiser_state: Any, model: Any, **extra: Any
 ) -> tuple[Any, PyTree]:
-    """The model a step further; optax's own types for pytrees are too narrow to name a machine."""
-    steps, optimiser_state = optimiser.update(updates, optimiser_state, model, **extra)
+    """The model a step further. Optax counts on implicit promotion of types, and its own types cannot name a machine."""
+    with jax.numpy_dtype_promotion("standard"):
+        steps, optimiser_state = optimiser.update(updates, optimiser_state, model, **extra)
     return optax.apply_updates(model, steps), optimiser_state
 
 

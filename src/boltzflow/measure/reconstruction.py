@@ -22,6 +22,7 @@ PAPER_SHARE = 12 / 28
 """The paper corrupts 12 of 28 rows or columns."""
 
 Pictures: TypeAlias = Float[np.ndarray, "pictures pixels"]
+Training: TypeAlias = Float[np.ndarray, "training pixels"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def reconstruction_error(
     return float(fill_errors(originals, filled, missing).mean())
 
 
-def trivial_fills(training: Pictures, originals: Pictures, missing: Bool[np.ndarray, " pixels"]) -> TrivialFills:
+def trivial_fills(training: Training, originals: Pictures, missing: Bool[np.ndarray, " pixels"]) -> TrivialFills:
     """The errors of fills that need no learning."""
 
     def error(fill: np.ndarray) -> float:
@@ -105,7 +106,7 @@ class SideErrors:
 
 
 def side_errors(
-    machine: Machine, shape: tuple[int, int], training: Pictures, originals: Pictures, *, n_sweeps: int = 20
+    machine: Machine, shape: tuple[int, int], training: Training, originals: Pictures, *, n_sweeps: int = 20
 ) -> list[SideErrors]:
     """The fair protocol for each of the four sides, beside the trivial fills."""
     found = []

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,10 @@ from boltzflow.sampling.sweeps import (
 from boltzflow.sampling.uniforms import Purpose, Stream, stream
 
 
+Kept: TypeAlias = tuple[Float[Array, "kept batch _"], ...]
+"""States of all chains at the times they were looked at, one array per layer."""
+
+
 @dataclass(frozen=True)
 class Schedule:
     """When a chain is looked at: after `burn_in` sweeps, then every `thin` sweeps, `n_kept` times in all."""
@@ -44,7 +48,7 @@ class Schedule:
 @partial(jax.jit, static_argnums=3)
 def run_chains(
     machine: Machine, states: States, draws: Stream, schedule: Schedule, conditions: Conditions = FREE
-) -> States:
+) -> Kept:
     """The kept states of each chain, with an axis in front for the time they were kept at."""
     burnt = sweeps(machine, states, draws.fold(0), schedule.burn_in, conditions)
 

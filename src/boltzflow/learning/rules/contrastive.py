@@ -117,9 +117,9 @@ def clamped_states(model: Machine, visible: Float[Array, "batch n_visible"], str
 
 def statistics_gap(
     model: Machine,
-    data: States,
+    data: tuple[Float[Array, "data _"], ...],
     data_weights: Float[Array, " data"],
-    fantasies: States,
+    fantasies: tuple[Float[Array, "fantasies _"], ...],
     fantasy_weights: Float[Array, " fantasies"],
 ) -> Machine:
     """⟨y_i y_j⟩ and ⟨y_i⟩ of the model's states minus those of the data: the gradient of −log p where both are exact [ours]."""
