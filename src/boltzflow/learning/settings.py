@@ -40,7 +40,7 @@ class Settings:
     decay: float = PAPER_DECAY
     """decay · w is added to the gradient of every coupling; never of a bias."""
     bias_start: Literal["auto", "log-odds", "keep"] = "auto"
-    """Visible biases start at the log-odds of the data; "auto": only where all biases are still zero."""
+    """Visible biases start at the log-odds of the data, hidden ones at −1; "auto": only where all are still zero."""
     shuffle: bool = True
     binarise: Binarise = 0.5
     chunk_rows: int | None = None

@@ -38,7 +38,7 @@ class Machine(eqx.Module):
 def layer_fields(
     machine: Machine, states: States, layer: int, units: Units = None, silent: frozenset[int] = frozenset()
 ) -> Float[Array, "batch _"]:
-    """z_i = Σ_j w_ij y_j + b_i for the units i of one layer; units j of silent layers are not heard [§MPF: z]."""
+    """z_i = Σ_j w_ij y_j + b_i for the units i of one layer; units j of silent layers are not heard [§VMPF: z]."""
     bias = machine.biases[layer] if units is None else machine.biases[layer][units]
     fields = jnp.broadcast_to(bias, (states[0].shape[0], bias.shape[0]))
     for k, wiring in machine.layout.wirings_of(layer, silent):
@@ -47,7 +47,7 @@ def layer_fields(
 
 
 def local_fields(machine: Machine, states: States) -> States:
-    """z_i = Σ_j w_ij y_j + b_i, all that unit i hears of the others [§MPF: z]."""
+    """z_i = Σ_j w_ij y_j + b_i, all that unit i hears of the others [§VMPF: z]."""
     return tuple(layer_fields(machine, states, layer) for layer in range(len(states)))
 
 
