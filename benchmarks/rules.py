@@ -2,8 +2,9 @@
 
     python benchmarks/rules.py [--data-dir DIR] [--seeds 3] [--test] [--out FILE.json]
 
-Digits 1–50,000 train, 50,001–60,000 judge (with --test: the test set). Protocol: region missing, known pixels held, 20 sweeps, L1 against
-the grey original. 30 epochs each, Adam, batch 40; every rule is shown with the paper's decay and without. About fifteen minutes on two cores.
+Digits 1–50,000 train, 50,001–60,000 judge (with --test: the test set). A region is missing, known pixels are held, 20 sweeps,
+L1 against the grey original. 30 epochs each, Adam, batch 40; every rule with the paper's decay and without. A quarter of an
+hour on two cores.
 """
 
 import argparse

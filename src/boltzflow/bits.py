@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from boltzflow.errors import InputError, check_real
+from boltzflow.errors import InputError
 
 Binarise: TypeAlias = float | Literal["draw"] | None
 """A threshold (lit if above), fresh Bernoulli draws each epoch, or None: refuse anything but 0 and 1."""
@@ -66,10 +67,10 @@ def _warnings(values: np.ndarray) -> Iterator[str]:
 
 def check_binarise(binarise: Binarise) -> None:
     """Refuse what is not a way to binarise."""
-    if binarise is not None and binarise != "draw":
-        if isinstance(binarise, str):
-            raise InputError(f"binarise is a threshold in [0, 1], 'draw' or None; got {binarise!r}.")
-        check_real("binarise", binarise, least=0.0, most=1.0)
+    if binarise is None or (isinstance(binarise, str) and binarise == "draw"):
+        return
+    if isinstance(binarise, bool) or not isinstance(binarise, Real) or not 0 <= binarise < 1:
+        raise InputError(f"binarise is a threshold, at least 0 and below 1, or 'draw' or None; got {binarise!r}.")
 
 
 def check_values(data: Any, n_visible: int) -> np.ndarray:

@@ -27,20 +27,37 @@ def check_choice(kind: str, value: object, known: Iterable[str]) -> None:
         raise unknown(kind, value, names)
 
 
+MOST = 2**63 - 1
+"""The largest whole number that arrays and keys can hold."""
+
+
 def check_count(name: str, value: object, *, least: int = 1) -> int:
     """A whole number, at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(f"{name} must be a whole number, {least} or more; got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= MOST:
+        limit = f", at most {MOST}" if isinstance(value, Integral) and int(value) > MOST else ""
+        raise InputError(f"{name} must be a whole number, {least} or more{limit}; got {value!r}.")
     return int(value)
+
+
+def check_temperature(value: object) -> float:
+    """A temperature so far from zero that fields can be divided by it."""
+    return check_real("temperature", value, least=1e-6)
 
 
 def check_real(
     name: str, value: object, *, least: float = 0.0, most: float = float("inf"), above: bool = False
 ) -> float:
     """A finite number between `least` and `most`; with `above`, larger than `least`."""
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
+    number = _as_float(value) if isinstance(value, Real) and not isinstance(value, bool) else float("nan")
     low_enough = number > least if above else number >= least
     if not (low_enough and number <= most and abs(number) != float("inf")):
         bounds = f"{'above' if above else 'at least'} {least:g}" + (f" and at most {most:g}" if most < 1e300 else "")
         raise InputError(f"{name} must be a number {bounds}; got {value!r}.")
     return number
+
+
+def _as_float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")

@@ -18,6 +18,9 @@ FILES = (
     "t10k-labels-idx1-ubyte",
 )
 
+_MOST_AXES = 64
+"""Of an array in numpy."""
+
 _SOURCES = {
     "mnist": "https://ossci-datasets.s3.amazonaws.com/mnist/<file>",
     "fashion-mnist": "https://storage.googleapis.com/tensorflow/tf-keras-datasets/<file>",
@@ -69,7 +72,7 @@ def read_idx(path: Path) -> np.ndarray:
     n_axes = content[3] if content[:3] == b"\0\0\x08" and len(content) > 3 else 0
     begin = 4 + 4 * n_axes
     shape = tuple(np.frombuffer(content[4:begin], ">u4").tolist()) if n_axes and len(content) >= begin else ()
-    if not shape or len(content) != begin + prod(shape):
+    if not 0 < len(shape) <= _MOST_AXES or len(content) != begin + prod(shape):
         raise InputError(f"{path} is not a complete idx file of bytes; fetch it again.")
     return np.frombuffer(content, np.uint8, offset=begin).reshape(shape)
 

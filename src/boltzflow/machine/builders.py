@@ -33,15 +33,26 @@ def deep(
 
     `lateral` is one word for all hidden layers, or one for each.
     """
-    if len(widths) < 2:
-        raise InputError(f"a deep machine needs a visible and at least one hidden layer; got widths {widths}.")
-    counts = tuple(check_count(f"the width of layer {layer}", width) for layer, width in enumerate(widths))
-    each = [lateral] * (len(counts) - 1) if isinstance(lateral, bool) else [*lateral]
-    if len(each) != len(counts) - 1:
-        raise InputError(f"lateral names {len(each)} layers, but there are {len(counts) - 1} hidden ones.")
+    counts = layer_widths(widths)
+    wanted = hidden_flags(lateral, len(counts) - 1)
     between = [Dense(k, k + 1, (counts[k], counts[k + 1])) for k in range(len(counts) - 1)]
-    inside = [Lateral(k, counts[k]) for k, wanted in enumerate(each, start=1) if wanted]
+    inside = [Lateral(k, counts[k]) for k, coupled in enumerate(wanted, start=1) if coupled]
     return random_machine(Layout(counts, (*between, *inside)), seed=seed, dtype=dtype)
+
+
+def layer_widths(widths: Sequence[int]) -> tuple[int, ...]:
+    """Widths of a visible and at least one hidden layer, checked."""
+    if len(widths) < 2:
+        raise InputError(f"a deep machine needs a visible and at least one hidden layer; got widths {tuple(widths)}.")
+    return tuple(check_count(f"the width of layer {layer}", width) for layer, width in enumerate(widths))
+
+
+def hidden_flags(lateral: bool | Sequence[bool], n_hidden_layers: int) -> tuple[bool, ...]:
+    """For each hidden layer whether its units are coupled to each other."""
+    each = (lateral,) * n_hidden_layers if isinstance(lateral, bool) else tuple(lateral)
+    if len(each) != n_hidden_layers:
+        raise InputError(f"lateral names {len(each)} layers, but there are {n_hidden_layers} hidden ones.")
+    return each
 
 
 def zero_machine(layout: Layout, *, dtype: DTypeLike = jnp.float32) -> Machine:

@@ -22,8 +22,10 @@ class Layout:
             raise InputError("a layout needs at least one layer, the visible one; got none.")
         for layer, width in enumerate(self.widths):
             check_count(f"the width of layer {layer}", width)
-        for wiring in self.wirings:
+        for k, wiring in enumerate(self.wirings):
             self._check_fits(wiring)
+            if wiring.layers in (other.layers for other in self.wirings[:k]):
+                raise InputError(f"two wirings join layers {sorted(wiring.layers)}; put all their pairs into one.")
 
     def _check_fits(self, wiring: Wiring) -> None:
         ends = sorted(wiring.layers)

@@ -68,6 +68,8 @@ def fill_errors(
     originals: Pictures, filled: Pictures, missing: Bool[np.ndarray, " pixels"]
 ) -> Float[np.ndarray, " pictures"]:
     """‖x − x̂‖₁ over the missing region, for each picture [§RBM: L1]."""
+    if missing.shape != originals.shape[1:]:
+        raise InputError(f"the region covers {missing.shape[0]} pixels, but the pictures have {originals.shape[1]}.")
     return np.abs(originals[:, missing] - filled[:, missing]).sum(axis=1)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from boltzflow.bits import as_numbers, check_values
-from boltzflow.errors import InputError, check_count, check_real
+from boltzflow.errors import InputError, check_count, check_temperature
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.wiring import States
@@ -25,7 +25,6 @@ from boltzflow.sampling.sweeps import (
     sweeps,
 )
 from boltzflow.sampling.uniforms import Purpose, Stream, stream
-
 
 Kept: TypeAlias = tuple[Float[Array, "kept batch _"], ...]
 """States of all chains at the times they were looked at, one array per layer."""
@@ -98,7 +97,7 @@ def sample(
     n_samples = check_count("n_samples", n_samples)
     n_chains = min(n_samples, check_count("n_chains", n_samples if n_chains is None else n_chains))
     schedule = Schedule(-(-n_samples // n_chains), burn_in, thin)
-    temperature = check_real("temperature", temperature, above=True)
+    temperature = check_temperature(temperature)
     conditions = Conditions(1.0 / temperature, None if given is None else hold(machine, given, n_chains))
     draws = stream(jax.random.key(check_count("seed", seed, least=0)), Purpose.CHAINS, jnp.arange(n_chains))
     first = random_states(machine.layout, machine.dtype, draws.fold(0), conditions)

@@ -1,6 +1,7 @@
 """Filling gaps: missing visible units drawn by Gibbs sampling while the known ones are held."""
 
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from boltzflow.bits import check_binarise, check_values
-from boltzflow.errors import InputError, check_count, check_real
+from boltzflow.errors import InputError, check_count, check_temperature
 from boltzflow.machine.machine import Machine
 from boltzflow.sampling.chains import hold_visible, random_states, visible_probabilities
 from boltzflow.sampling.sweeps import Conditions, sweeps
@@ -83,7 +84,7 @@ def _check(n_sweeps: int, n_chains: int, temperature: float, binarise: float, se
     check_count("n_sweeps", n_sweeps)
     check_count("n_chains", n_chains)
     check_count("seed", seed, least=0)
-    check_real("temperature", temperature, above=True)
+    check_temperature(temperature)
     check_binarise(binarise)
-    if not isinstance(binarise, (int, float)):
+    if not isinstance(binarise, Real):
         raise InputError(f"known values are heard as bits: binarise is a threshold in [0, 1]; got {binarise!r}.")

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine, layer_fields
 from boltzflow.machine.wiring import Edges, Lateral, States, Units
+from boltzflow.sampling.ordered import draw_in_blocks
 from boltzflow.sampling.uniforms import Stream
 
 
@@ -116,34 +117,21 @@ def update_block(
 def _draw_in_order(
     machine: Machine, states: States, layer: int, stream: Stream, conditions: Conditions
 ) -> Float[Array, "batch n"]:
-    """Units of a densely coupled layer one by one, each from p_j = σ(β (Σ_{k≠j} w_kj y_k + …)) [Eq. 5]."""
-    within = _lateral_weights(machine, layer)
-    fields = layer_fields(machine, states, layer, silent=conditions.silent - {layer})
-    u = stream.uniforms(jnp.arange(fields.shape[1])).astype(fields.dtype)
+    """Units of a densely coupled layer one by one, each given all the others as they are now [Eq. 5]."""
+    external = layer_fields(machine, states, layer, silent=conditions.silent | {layer})
+    within = _couplings_inside(machine, layer)
+    if within is None or layer in conditions.silent:
+        within = jnp.zeros((machine.layout.widths[layer],) * 2, machine.dtype)
     clamp = conditions.clamp
-
-    def draw_unit(
-        j: Int[Array, ""], carry: tuple[Float[Array, "batch n"], Float[Array, "batch n"]]
-    ) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"]]:
-        y, z = carry
-        new = (u[:, j] < jax.nn.sigmoid(conditions.inverse_temperature * z[:, j])).astype(y.dtype)
-        if clamp is not None:
-            new = jnp.where(clamp.held[layer][:, j], clamp.values[layer][:, j], new)
-        z = z + (new - y[:, j])[:, None] * within[j][None, :]
-        return y.at[:, j].set(new), z
-
-    return jax.lax.fori_loop(0, fields.shape[1], draw_unit, (states[layer], fields))[0]
+    hold = None if clamp is None else (clamp.held[layer], clamp.values[layer])
+    return draw_in_blocks(within, external, states[layer], stream, conditions.inverse_temperature, hold)
 
 
-def _lateral_weights(machine: Machine, layer: int) -> Float[Array, "n n"]:
-    return sum(
-        (
-            wiring.symmetric(machine.couplings[k])
-            for k, wiring in machine.layout.wirings_of(layer)
-            if isinstance(wiring, Lateral)
-        ),
-        jnp.zeros((machine.layout.widths[layer],) * 2, machine.dtype),
-    )
+def _couplings_inside(machine: Machine, layer: int) -> Float[Array, "n n"] | None:
+    for k, wiring in machine.layout.wirings_of(layer):
+        if isinstance(wiring, Lateral):
+            return wiring.symmetric(machine.couplings[k])
+    return None
 
 
 def sweep(

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
-from boltzflow.errors import InputError, check_choice, check_count, check_real
+from boltzflow.errors import InputError, check_choice, check_count, check_temperature
 from boltzflow.flow import flow_errors, local_gradient, weighted
 from boltzflow.learning.completions import as_states, complete
 from boltzflow.learning.contract import Examples, Info, Step, check_fully_visible
@@ -45,7 +45,7 @@ class VPF:
         check_choice("e_step", self.e_step, ("epoch", "batch"))
         check_count("completions", self.completions)
         check_count("sweeps", self.sweeps)
-        check_real("temperature", self.temperature, above=True)
+        check_temperature(self.temperature)
 
     def check(self, layout: Layout) -> None:
         if layout.fully_visible:
