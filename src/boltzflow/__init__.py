@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from boltzflow.errors import InputError as InputError
     from boltzflow.files import load as load
     from boltzflow.files import save as save
+    from boltzflow.learning.greedy import train_greedy as train_greedy
     from boltzflow.learning.loop import Run as Run
     from boltzflow.learning.loop import train as train
     from boltzflow.machine.builders import deep as deep
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
     from boltzflow.machine.graphs import graph as graph
     from boltzflow.machine.layout import Layout as Layout
     from boltzflow.machine.machine import Machine as Machine
+    from boltzflow.machine.stack import Stack as Stack
+    from boltzflow.machine.stack import as_deep as as_deep
+    from boltzflow.machine.stack import as_stack as as_stack
+    from boltzflow.machine.stack import stack as stack
     from boltzflow.progress import ProgressBar as ProgressBar
     from boltzflow.sampling.chains import sample as sample
+    from boltzflow.sampling.generation import generate as generate
     from boltzflow.sampling.imputation import impute as impute
 
 _HOME = {
@@ -34,6 +40,12 @@ _HOME = {
     "Machine": "machine.machine",
     "ProgressBar": "progress",
     "Run": "learning.loop",
+    "Stack": "machine.stack",
+    "as_deep": "machine.stack",
+    "as_stack": "machine.stack",
+    "generate": "sampling.generation",
+    "stack": "machine.stack",
+    "train_greedy": "learning.greedy",
     "deep": "machine.builders",
     "graph": "machine.graphs",
     "impute": "sampling.imputation",

@@ -1,4 +1,4 @@
-"""Model folders: `config.json` says what the machine is and how it came about, `model.safetensors` holds its numbers.
+"""Model folders: `config.json` says what the model is and how it came about, `model.safetensors` holds its numbers.
 
 Nothing in them is code. A folder is written under a temporary name and renamed when it is complete.
 """
@@ -22,6 +22,7 @@ from boltzflow import __version__
 from boltzflow.errors import InputError
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model, Stack, parts
 from boltzflow.machine.wiring import Dense, Edges, Lateral, Wiring
 
 CONFIG = "config.json"
@@ -32,47 +33,42 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Saved:
-    """A machine that was read, and what its folder says about it."""
+    """A machine or stack that was read, and what its folder says about it."""
 
-    machine: Machine
+    model: Model
     about: Mapping[str, Any]
     """How it came about: rule, settings, data, results; whatever was given to `save`."""
     written_by: str
     """The version of boltzflow."""
 
 
-def save(
-    machine: Machine, folder: str | Path, *, about: Mapping[str, Any] | None = None, overwrite: bool = False
-) -> Path:
-    """Write a machine to a folder that does not exist yet, or, with `overwrite`, replaces one that holds a machine."""
+def save(model: Model, folder: str | Path, *, about: Mapping[str, Any] | None = None, overwrite: bool = False) -> Path:
+    """Write a machine or stack to a folder that does not exist yet, or, with `overwrite`, to one that holds a model."""
     folder = Path(folder)
     check_free(folder, overwrite=overwrite)
     with new_folder(folder) as unfinished:
-        write_machine(unfinished, machine, about or {})
+        write_model(unfinished, model, about or {})
     return folder
 
 
-def load(folder: str | Path) -> Machine:
-    """The machine in a folder."""
-    return read(folder).machine
+def load(folder: str | Path) -> Any:
+    """The machine or stack in a folder."""
+    return read(folder).model
 
 
 def read(folder: str | Path) -> Saved:
-    """The machine in a folder, and what is known about it; anything incomplete, altered or foreign is refused."""
+    """The model in a folder, and what is known about it; anything incomplete, altered or foreign is refused."""
     folder = Path(folder)
     config = _read_config(folder)
     numbers = _read_numbers(folder / NUMBERS)
     try:
-        layout = _layout(config["layout"], numbers)
-        couplings = tuple(numbers[f"coupling.{k}"] for k in range(len(layout.wirings)))
-        biases = tuple(numbers[f"bias.{layer}"] for layer in range(len(layout.widths)))
-        machine = Machine(layout, tuple(map(jnp.asarray, couplings)), tuple(map(jnp.asarray, biases)))
+        model = _model(config["layout"], numbers)
         written_by = str(config["boltzflow"])
     except (KeyError, TypeError, IndexError, AttributeError, InputError) as reason:
         raise InputError(f"{folder} is damaged: {CONFIG} and {NUMBERS} do not fit together ({reason}).") from None
-    if not all(np.isfinite(part).all() for part in (*couplings, *biases)):
-        raise InputError(f"{folder / NUMBERS} holds numbers that are not finite; this machine cannot be used.")
-    return Saved(machine, config.get("about", {}), written_by)
+    if not all(np.isfinite(array).all() for array in numbers.values()):
+        raise InputError(f"{folder / NUMBERS} holds numbers that are not finite; this model cannot be used.")
+    return Saved(model, config.get("about", {}), written_by)
 
 
 def check_free(folder: Path, *, overwrite: bool = False) -> None:
@@ -105,23 +101,17 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise
 
 
-def write_machine(folder: Path, machine: Machine, about: Mapping[str, Any]) -> None:
+def write_model(folder: Path, model: Model, about: Mapping[str, Any]) -> None:
     """Both files of a model, in a folder that exists."""
-    layout = machine.layout
-    numbers = {f"coupling.{k}": np.asarray(weights) for k, weights in enumerate(machine.couplings)}
-    numbers |= {f"bias.{layer}": np.asarray(bias) for layer, bias in enumerate(machine.biases)}
-    for k, wiring in enumerate(layout.wirings):
-        if isinstance(wiring, Edges):
-            numbers |= {f"rows.{k}": wiring.rows, f"columns.{k}": wiring.columns}
+    described = [_describe_layout(part.layout) for part in parts(model)]
+    numbers: dict[str, np.ndarray] = {}
+    for part, prefix in zip(parts(model), _prefixes(len(described)), strict=True):
+        numbers |= {prefix + name: array for name, array in _numbers(part).items()}
     config = {
         "format": FORMAT,
         "version": VERSION,
         "boltzflow": __version__,
-        "layout": {
-            "widths": layout.widths,
-            "wirings": [_describe(wiring) for wiring in layout.wirings],
-            "labels": layout.labels,
-        },
+        "layout": described[0] if isinstance(model, Machine) else {"pairs": described},
         "about": about,
     }
     try:
@@ -139,10 +129,45 @@ def _flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def _prefixes(n_parts: int) -> list[str]:
+    """What the names of a part's numbers begin with."""
+    return [f"{k}." for k in range(n_parts)]
+
+
+def _numbers(machine: Machine) -> dict[str, np.ndarray]:
+    """All arrays of a machine by name."""
+    numbers = {f"coupling.{k}": np.asarray(weights) for k, weights in enumerate(machine.couplings)}
+    numbers |= {f"bias.{layer}": np.asarray(bias) for layer, bias in enumerate(machine.biases)}
+    for k, wiring in enumerate(machine.layout.wirings):
+        if isinstance(wiring, Edges):
+            numbers |= {f"rows.{k}": wiring.rows, f"columns.{k}": wiring.columns}
+    return numbers
+
+
+def _describe_layout(layout: Layout) -> dict[str, Any]:
+    wirings = [_describe(wiring) for wiring in layout.wirings]
+    return {"widths": layout.widths, "wirings": wirings, "labels": layout.labels}
+
+
 def _describe(wiring: Wiring) -> dict[str, Any]:
     if isinstance(wiring, Lateral):
         return {"kind": "lateral", "layer": wiring.layer}
     return {"kind": type(wiring).__name__.lower(), "lower": wiring.lower, "upper": wiring.upper}
+
+
+def _model(described: dict[str, Any], numbers: dict[str, np.ndarray]) -> Model:
+    layouts = described.get("pairs", [described])
+    machines = [
+        _machine(one, {name.removeprefix(prefix): array for name, array in numbers.items() if name.startswith(prefix)})
+        for one, prefix in zip(layouts, _prefixes(len(layouts)), strict=True)
+    ]
+    return Stack(tuple(machines)) if "pairs" in described else machines[0]
+
+
+def _machine(described: dict[str, Any], numbers: dict[str, np.ndarray]) -> Machine:
+    layout = _layout(described, numbers)
+    couplings = tuple(jnp.asarray(numbers[f"coupling.{k}"]) for k in range(len(layout.wirings)))
+    return Machine(layout, couplings, tuple(jnp.asarray(numbers[f"bias.{k}"]) for k in range(len(layout.widths))))
 
 
 def _layout(described: dict[str, Any], numbers: dict[str, np.ndarray]) -> Layout:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model, parts
 from boltzflow.machine.wiring import Dense
 
 GREYS = "gray_r"
@@ -46,14 +46,15 @@ def mosaic(
     return canvas
 
 
-def filters(machine: Machine) -> Float[np.ndarray, "hidden pixels"]:
+def filters(model: Model) -> Float[np.ndarray, "hidden pixels"]:
     """What each unit of the first hidden layer hears from the visible ones."""
+    first = parts(model)[0]
     between = [
         weights
-        for wiring, weights in zip(machine.layout.wirings, machine.couplings, strict=True)
+        for wiring, weights in zip(first.layout.wirings, first.couplings, strict=True)
         if isinstance(wiring, Dense) and wiring.layers == {0, 1}
     ]
-    return np.asarray(between[0]) if between else np.zeros((0, machine.layout.n_visible))
+    return np.asarray(between[0]) if between else np.zeros((0, first.layout.n_visible))
 
 
 def show_pictures(axes: Axes, pictures: Pictures, shape: tuple[int, int], n_columns: int, title: str) -> None:
@@ -82,25 +83,23 @@ def show_repair(axes: Axes, repair: Repair, shape: tuple[int, int]) -> None:
     _bare(axes, f"{repair.side} missing")
 
 
-def overview(
-    machine: Machine, shape: tuple[int, int], repairs: Sequence[Repair], samples: Pictures, title: str
-) -> Figure:
-    """One page on a machine of pictures: its filters, its samples, and what it makes of missing regions."""
-    figure = Figure(figsize=(10, 9), layout="constrained", facecolor="white")
+def overview(model: Model, shape: tuple[int, int], repairs: Sequence[Repair], samples: Pictures, title: str) -> Figure:
+    """One page on a model of pictures: its filters, its samples, and, where there are any, what it makes of missing regions."""
+    figure = Figure(figsize=(10, 9 if repairs else 5), layout="constrained", facecolor="white")
     figure.suptitle(title, fontsize=13)
-    halves: Any = figure.subfigures(2, 1, height_ratios=(1.0, 0.95))
-    top, bottom = halves
-    left, right = top.subplots(1, 2)
-    weights = filters(machine)
+    halves: Any = figure.subfigures(2, 1, height_ratios=(1.0, 0.95)) if repairs else (figure,)
+    left, right = halves[0].subplots(1, 2)
+    weights = filters(model)
     if len(weights):
         strongest = np.argsort(-np.linalg.norm(weights, axis=1), kind="stable")[:36]
         show_filters(left, weights[np.sort(strongest)], shape, 6, "filters: couplings of hidden units (red +, blue −)")
     else:
-        show_pictures(left, _sigmoid(np.asarray(machine.biases[0])[None]), shape, 1, "σ(bias) of each unit")
+        show_pictures(left, _sigmoid(np.asarray(parts(model)[0].biases[0])[None]), shape, 1, "σ(bias) of each unit")
     show_pictures(right, samples[:36], shape, 6, "samples: pixel probabilities, not chosen")
-    bottom.suptitle("rows: original, region missing, filled in by the machine", fontsize=10)
-    for axes, repair in zip(bottom.subplots(2, 2).ravel(), repairs, strict=True):
-        show_repair(axes, repair, shape)
+    if repairs:
+        halves[1].suptitle("rows: original, region missing, filled in by the machine", fontsize=10)
+        for axes, repair in zip(halves[1].subplots(2, 2).ravel(), repairs, strict=True):
+            show_repair(axes, repair, shape)
     return figure
 
 

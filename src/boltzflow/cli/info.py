@@ -19,18 +19,18 @@ def info(
     Example: boltzflow info runs/digits-vpf
     """
     from boltzflow import files
+    from boltzflow.machine.stack import parts
 
     saved = files.read(model)
-    machine = saved.machine
-    layout = machine.layout
+    layout, machines = saved.model.layout, parts(saved.model)
     sizes = {
         "layout": str(layout),
         "visible": layout.n_visible,
         "hidden": layout.n_hidden,
         "couplings": layout.n_couplings,
-        "dtype": str(machine.dtype),
-        "largest_coupling": max((float(abs(weights).max()) for weights in machine.couplings), default=0.0),
-        "largest_bias": max(float(abs(bias).max()) for bias in machine.biases),
+        "dtype": str(saved.model.dtype),
+        "largest_coupling": max((float(abs(w).max()) for each in machines for w in each.couplings), default=0.0),
+        "largest_bias": max(float(abs(bias).max()) for each in machines for bias in each.biases),
     }
     if json:
         emit({"model": str(model), "written_by": saved.written_by, "machine": sizes, "about": saved.about})

@@ -1,7 +1,8 @@
 """`boltzflow sample`: states drawn from a trained machine."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,12 +25,17 @@ def sample(
     given: Annotated[
         Path | None, typer.Option(help="Units held: a row of 0, 1 and NaN (.npy, .csv), or one for each chain.")
     ] = None,
+    top_down: Annotated[bool, typer.Option("--top-down", help="Algorithm 2; always so for a stack.")] = False,
+    prior: Annotated[
+        str, typer.Option(help="Of the top layer, with --top-down: uniform, or mean activations.")
+    ] = "mean",
+    r: Annotated[int, typer.Option("-r", help="Steps in each pair of layers, with --top-down.")] = 5,
     seed: Annotated[int, typer.Option()] = 0,
     out: Annotated[Path, typer.Option(help="A .npy or .csv file, or a .png picture.")] = Path("samples.npy"),
     overwrite: Annotated[bool, typer.Option(help="Replace a file that is there already.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")] = False,
 ) -> None:
-    """Draw visible states from a trained machine by Gibbs sampling.
+    """Draw visible states from a trained machine by Gibbs sampling; from a stack, pixel probabilities from the top down.
 
     Example: boltzflow sample runs/digits-vpf -n 36 --probabilities --out samples.png
     """
@@ -39,23 +45,35 @@ def sample(
 
     _check_out(out, overwrite)
     saved = files.read(model)
-    rows = bf.sample(
-        saved.machine,
-        n_samples,
-        n_chains=n_chains,
-        burn_in=burn_in,
-        thin=thin,
-        temperature=temperature,
-        given=None if given is None else read_table(given),
-        probabilities=probabilities,
-        seed=seed,
-    )
+    if top_down or isinstance(saved.model, bf.Stack):
+        rows = bf.generate(saved.model, n_samples, prior=_prior(prior, saved.about), r=r, seed=seed)
+    else:
+        rows = bf.sample(
+            saved.model,
+            n_samples,
+            n_chains=n_chains,
+            burn_in=burn_in,
+            thin=thin,
+            temperature=temperature,
+            given=None if given is None else read_table(given),
+            probabilities=probabilities,
+            seed=seed,
+        )
     _write(out, rows, saved.about.get("picture_shape"))
     facts = {"samples": str(out), "rows": rows.shape[0], "columns": rows.shape[1], "mean": float(rows.mean())}
     if json:
         emit(facts)
     else:
-        say(f"{rows.shape[0]} samples of {rows.shape[1]} units, {rows.mean():.1%} lit: {out}")
+        say(f"{rows.shape[0]} samples of {rows.shape[1]} units, mean {rows.mean():.3f}: {out}")
+
+
+def _prior(prior: str, about: Mapping[str, Any]) -> Any:
+    """Mean activations were noted when the model was trained."""
+    if prior != "mean":
+        return prior
+    if "mean_activations" not in about:
+        raise InputError("this model folder holds no mean activations of its top layer; use --prior uniform.")
+    return about["mean_activations"]
 
 
 def _check_out(out: Path, overwrite: bool) -> None:

@@ -1,5 +1,6 @@
 """`boltzflow train`: a table of bits or a named data set in, a model folder out."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,13 +10,31 @@ from boltzflow.cli.output import emit, say, say_table
 from boltzflow.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from boltzflow.data.sources import Source
     from boltzflow.learning.loop import Run
     from boltzflow.machine.machine import Machine
-    from boltzflow.measure.reconstruction import SideErrors
+    from boltzflow.machine.stack import Stack
+    from boltzflow.measure.reconstruction import Side, SideErrors
+    from boltzflow.plots import Repair
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the machine is to look like."""
+
+    hidden: tuple[int, ...] | None
+    """Widths of the hidden layers; None where nothing was said."""
+    lateral: bool
+    joint: bool
+
 
 _DATA = "digits, mnist, fashion-mnist, or a .npy, .npz or .csv file: one example a row, values in [0, 1]."
-_HIDDEN = "Hidden units; 0 for a fully visible machine. Default: 100, or 0 where the rule is for visible units only."
+_HIDDEN = (
+    "Hidden units, as 196 or 196-196-64; 0: fully visible. Default: 100, or 0 where the rule is for visible units only."
+)
+_JOINT = "Several hidden layers as one joint machine, instead of a stack of pairs."
 _EPOCHS = "Passes over the data (with lbfgs, iterations). Default: 30 for 50,000 rows, more for fewer."
 _OUT = "Folder of the model. Default: a new one under runs/."
 
@@ -25,7 +44,9 @@ def train(
     *,
     rule: Annotated[str, typer.Option(help="vpf, mpf, pseudolikelihood, cd, cd-10, pcd, …")] = "vpf",
     option: Annotated[list[str] | None, typer.Option(help="Of the rule, as name=value; may be repeated.")] = None,
-    hidden: Annotated[int | None, typer.Option(help=_HIDDEN, show_default=False)] = None,
+    hidden: Annotated[str | None, typer.Option(help=_HIDDEN, show_default=False)] = None,
+    lateral: Annotated[bool, typer.Option("--lateral", help="Couple the units inside hidden layers.")] = False,
+    joint: Annotated[bool, typer.Option("--joint", help=_JOINT)] = False,
     epochs: Annotated[int | None, typer.Option(help=_EPOCHS, show_default=False)] = None,
     batch_size: Annotated[int, typer.Option()] = 40,
     learning_rate: Annotated[float, typer.Option(help="At the first step.")] = 1.5e-3,
@@ -63,7 +84,8 @@ def train(
         "binarise": _binarise(binarise),
         "seed": seed,
     }
-    run = _learn(source, rule, _options(option or []), hidden, rows, settings, quiet=json)
+    shape = Shape(_widths(hidden), lateral, joint)
+    run = _learn(source, rule, _options(option or []), shape, rows, settings, quiet=json)
     errors = _errors(run, source)
     about = _about(run, source, rows, errors)
     _write(folder, run, source, about, overwrite)
@@ -77,7 +99,7 @@ def _learn(
     source: "Source",
     rule: str,
     options: dict[str, Any],
-    hidden: int | None,
+    shape: Shape,
     rows: int | None,
     settings: dict[str, Any],
     *,
@@ -91,29 +113,41 @@ def _learn(
     from boltzflow.learning.rules import make_rule
 
     table = as_table(source.train)[: None if rows is None else check_count("rows", rows)]
-    machine = _machine(table.shape[1], _hidden(make_rule(rule, **options).name, hidden), settings["seed"])
+    model = _model(table.shape[1], make_rule(rule, **options).name, shape, settings["seed"])
     with nullcontext(None) if quiet else bf.ProgressBar(f"{source.name}, {rule}") as bar:
         callbacks = [] if bar is None else [bar]
-        return bf.train(machine, table, rule=rule, rule_options=options, callbacks=callbacks, **settings)
+        return bf.train(model, table, rule=rule, rule_options=options, callbacks=callbacks, **settings)
 
 
-def _hidden(rule: str, hidden: int | None) -> int:
-    if hidden is None:
-        return 0 if rule in ("mpf", "pseudolikelihood") else 100
-    return hidden
+def _widths(hidden: str | None) -> tuple[int, ...] | None:
+    """Widths of hidden layers from "196-196-64"; none from "0"."""
+    if hidden is None or hidden == "0":
+        return None if hidden is None else ()
+    widths = hidden.split("-")
+    if not all(width.isdecimal() for width in widths):
+        raise InputError(f"--hidden is a width, or widths with dashes as in 196-196-64, or 0; got {hidden!r}.")
+    return tuple(int(width) for width in widths)
 
 
-def _machine(n_visible: int, n_hidden: int, seed: int) -> "Machine":
+def _model(n_visible: int, rule: str, shape: Shape, seed: int) -> "Machine | Stack":
     import boltzflow as bf
 
-    return bf.rbm(n_visible, n_hidden, seed=seed) if n_hidden else bf.visible(n_visible)
+    default = () if rule in ("mpf", "pseudolikelihood") else (100,)
+    hidden = default if shape.hidden is None else shape.hidden
+    if not hidden:
+        return bf.visible(n_visible)
+    build = bf.stack if len(hidden) > 1 and not shape.joint else bf.deep
+    return build(n_visible, *hidden, lateral=shape.lateral, seed=seed)
 
 
 def _errors(run: "Run", source: "Source") -> "list[SideErrors]":
+    from boltzflow.machine.machine import Machine
     from boltzflow.measure.reconstruction import side_errors
 
     pictures = source.pictures
-    return [] if pictures is None else side_errors(run.model, pictures.shape, pictures.train, pictures.test)
+    if pictures is None or not isinstance(run.model, Machine):
+        return []
+    return side_errors(run.model, pictures.shape, pictures.train, pictures.test)
 
 
 def _about(run: "Run", source: "Source", rows: int | None, errors: "list[SideErrors]") -> dict[str, Any]:
@@ -121,6 +155,8 @@ def _about(run: "Run", source: "Source", rows: int | None, errors: "list[SideErr
     from dataclasses import asdict
 
     from boltzflow.learning.rules import options_of
+    from boltzflow.machine.stack import Stack, as_stack
+    from boltzflow.sampling.generation import mean_activations
 
     last = run.history[-1]
     facts = {
@@ -132,8 +168,12 @@ def _about(run: "Run", source: "Source", rows: int | None, errors: "list[SideErr
         "seconds": round(sum(record.seconds for record in run.history), 3),
         "notes": list(run.notes),
     }
+    if len(run.model.layout.widths) > 2:
+        of = run.model if isinstance(run.model, Stack) else as_stack(run.model)
+        facts["mean_activations"] = mean_activations(of, source.train).tolist()
+    if source.pictures is not None:
+        facts["picture_shape"] = list(source.pictures.shape)
     if errors:
-        facts["picture_shape"] = list(source.pictures.shape) if source.pictures else None
         facts["reconstruction"] = [asdict(error) for error in errors]
     return facts
 
@@ -143,7 +183,7 @@ def _write(folder: Path, run: "Run", source: "Source", about: dict[str, Any], ov
 
     files.check_free(folder, overwrite=overwrite)
     with files.new_folder(folder) as unfinished:
-        files.write_machine(unfinished, run.model, about)
+        files.write_model(unfinished, run.model, about)
         if source.pictures is not None:
             _draw(unfinished / "picture.png", run, source)
 
@@ -151,19 +191,27 @@ def _write(folder: Path, run: "Run", source: "Source", about: dict[str, Any], ov
 def _draw(path: Path, run: "Run", source: "Source") -> None:
     import boltzflow as bf
     from boltzflow import plots
-    from boltzflow.measure.reconstruction import SIDES, region, without
+    from boltzflow.measure.reconstruction import SIDES
 
     pictures = source.pictures
     assert pictures is not None
-    originals = pictures.test[:10]
-    repairs = []
-    for side in SIDES:
-        corrupted = without(originals, region(pictures.shape, side))
-        repairs.append(plots.Repair(side, originals, corrupted, bf.impute(run.model, corrupted, n_sweeps=20)))
-    samples = bf.sample(run.model, 36, probabilities=True)
+    if isinstance(run.model, bf.Stack):
+        repairs, samples = [], bf.generate(run.model, 36, prior="mean", data=source.train)
+    else:
+        repairs = [_repair(run.model, pictures.test[:10], pictures.shape, side) for side in SIDES]
+        samples = bf.sample(run.model, 36, probabilities=True)
     layout = "-".join(map(str, run.model.layout.widths))
     title = f"{source.name}: {layout} trained by {run.rule.name}, {len(run.history)} epochs"
     plots.overview(run.model, pictures.shape, repairs, samples, title).savefig(path, dpi=110)
+
+
+def _repair(machine: "Machine", originals: "np.ndarray", shape: tuple[int, int], side: "Side") -> "Repair":
+    import boltzflow as bf
+    from boltzflow.measure.reconstruction import region, without
+    from boltzflow.plots import Repair
+
+    corrupted = without(originals, region(shape, side))
+    return Repair(side, originals, corrupted, bf.impute(machine, corrupted, n_sweeps=20))
 
 
 def _report(run: "Run", errors: "list[SideErrors]", folder: Path, *, has_pictures: bool) -> None:

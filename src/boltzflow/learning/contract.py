@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from boltzflow.errors import InputError
 from boltzflow.machine.layout import Layout
-from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model, StackLayout
 
 RuleState: TypeAlias = Any
 """A pytree of arrays that only its rule looks into."""
@@ -33,6 +33,8 @@ class Examples(eqx.Module):
     """Where each row stands among those that `begin_epoch` saw."""
     weights: Float[Array, " rows"]
     """Weights that sum to one; zero for rows that only fill up the last batch."""
+    total: int = eqx.field(static=True, default=0)
+    """How many examples there are in all."""
 
 
 class Info(NamedTuple):
@@ -45,7 +47,7 @@ class Info(NamedTuple):
 class Step(NamedTuple):
     """What one call of `update` returns."""
 
-    updates: Machine
+    updates: Model
     rule_state: RuleState
     info: Info
 
@@ -65,20 +67,27 @@ class Rule(Protocol):
     convex: ClassVar[bool]
     """The objective is one convex function of the parameters, free of chance: L-BFGS finds its minimum."""
 
-    def check(self, layout: Layout) -> None:
+    def check(self, layout: Layout | StackLayout) -> None:
         """Refuse a layout that the rule cannot serve."""
         ...
 
-    def init(self, model: Machine, data: Examples, *, key: Key[Array, ""]) -> RuleState: ...
+    def init(self, model: Model, data: Examples, *, key: Key[Array, ""]) -> RuleState: ...
 
-    def begin_epoch(
-        self, model: Machine, rule_state: RuleState, data: Examples, *, key: Key[Array, ""]
-    ) -> RuleState: ...
+    def begin_epoch(self, model: Model, rule_state: RuleState, data: Examples, *, key: Key[Array, ""]) -> RuleState: ...
 
-    def update(self, model: Machine, rule_state: RuleState, batch: Examples, *, key: Key[Array, ""]) -> Step: ...
+    def update(self, model: Model, rule_state: RuleState, batch: Examples, *, key: Key[Array, ""]) -> Step: ...
 
 
-def check_fully_visible(layout: Layout, rule: str, instead: str) -> None:
+def check_one_machine(layout: Layout | StackLayout, rule: str) -> None:
+    """Refuse a stack where a rule needs the energy of one machine."""
+    if isinstance(layout, StackLayout):
+        raise InputError(
+            f"rule {rule!r} trains one machine, and the layout is {layout}; train its pairs one after the other "
+            "(train_greedy), or all at once by 'vpf'."
+        )
+
+
+def check_fully_visible(layout: Layout | StackLayout, rule: str, instead: str) -> None:
     """Refuse hidden units where a rule has nothing to say about them."""
     if not layout.fully_visible:
         raise InputError(f"rule {rule!r} is for fully visible machines; the layout is {layout}. {instead}")

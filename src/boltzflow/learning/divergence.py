@@ -9,7 +9,7 @@ from boltzflow.errors import DivergenceError
 from boltzflow.learning.contract import Examples
 from boltzflow.learning.step import TrainState, one_step, split_batches
 from boltzflow.learning.task import Task
-from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model, Stack, parts
 
 
 @jax.jit
@@ -50,8 +50,7 @@ _ADVICE_LBFGS = "raise decay, drop columns that never change, or use optimiser='
 
 def _error(task: Task, state: TrainState, batch: Examples, k: int, key: Key[Array, ""]) -> DivergenceError:
     updates, _, _ = task.rule.update(state.model, state.rule_state, batch, key=key)
-    layer, unit, size = steepest_unit(updates)
-    where = state.model.layout.name_of(layer, unit)
+    where, size = steepest_unit(updates)
     cause = f" with learning_rate={task.settings.learning_rate:g}" if task.settings.rated else ""
     return DivergenceError(
         f"training by {task.rule.name} diverged in epoch {int(state.epoch) + 1}, step {k + 1}: the gradient of {where} "
@@ -59,8 +58,13 @@ def _error(task: Task, state: TrainState, batch: Examples, k: int, key: Key[Arra
     )
 
 
-def steepest_unit(updates: Machine) -> tuple[int, int, float]:
-    """Layer, unit and size of the largest bias gradient; what is not a number counts as infinite."""
-    sizes = [np.nan_to_num(np.abs(np.asarray(bias)), nan=np.inf, posinf=np.inf) for bias in updates.biases]
-    layer = int(np.argmax([size.max() for size in sizes]))
-    return layer, int(sizes[layer].argmax()), float(sizes[layer].max())
+def steepest_unit(updates: Model) -> tuple[str, float]:
+    """The unit with the largest bias gradient, in words, and its size; what is not a number counts as infinite."""
+    found = []
+    for k, part in enumerate(parts(updates)):
+        of_pair = f" of pair {k}" if isinstance(updates, Stack) else ""
+        for layer, bias in enumerate(part.biases):
+            sizes = np.nan_to_num(np.abs(np.asarray(bias)), nan=np.inf, posinf=np.inf)
+            found.append((float(sizes.max()), part.layout.name_of(layer, int(sizes.argmax())) + of_pair))
+    size, name = max(found, key=lambda pair: pair[0])
+    return name, size

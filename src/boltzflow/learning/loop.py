@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from boltzflow.learning.start import set_biases
 from boltzflow.learning.step import TrainState, begin_chunk, begin_descent, learn_chunk
 from boltzflow.learning.task import Task, chunks, make_task
 from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model, Stack
 from boltzflow.sampling.uniforms import Purpose
 
 
@@ -39,18 +40,21 @@ class EpochRecord:
     monitor: float | None = None
 
 
-Monitor: TypeAlias = Callable[[Machine], float]
+Monitor: TypeAlias = Callable[[Any], float]
 """A number to watch after each epoch; smaller is better."""
 
 Callback: TypeAlias = Callable[[EpochRecord, TrainState], bool | None]
 """Called after each epoch; True stops the run."""
 
 
+Trained = TypeVar("Trained", bound=Machine | Stack)
+
+
 @dataclass(frozen=True)
-class Run:
+class Run(Generic[Trained]):
     """A finished training run."""
 
-    model: Machine
+    model: Trained
     """After the last epoch; with `patience`, after the best one."""
     history: tuple[EpochRecord, ...]
     rule: Rule
@@ -62,13 +66,14 @@ class Run:
 
     def __repr__(self) -> str:
         last = self.history[-1]
-        return (
+        told = (
             f"Run({self.rule.name}, {len(self.history)} epochs, {self.rule.objective} {last.value:.4g}, {self.model})"
         )
+        return "\n".join([told, *(f"  {note}" for note in self.notes)])
 
 
 def train(
-    machine: Machine,
+    machine: Trained,
     data: Any,
     *,
     rule: str | Rule = "vpf",
@@ -77,7 +82,7 @@ def train(
     patience: int | None = None,
     callbacks: Sequence[Callback] = (),
     **settings: Any,
-) -> Run:
+) -> Run[Trained]:
     """Train a machine on rows of values in [0, 1]. Further keywords are the fields of `Settings`: epochs, batch_size, …
 
     With `patience`, training stops when `monitor` has not fallen for so many epochs, and the best model is kept.
@@ -103,7 +108,7 @@ def train(
     model = state.model if patience is None else best
     ended = ended or _all_run(task, state)
     resolved = replace(task.settings, epochs=task.epochs)
-    return Run(model, tuple(history), task.rule, resolved, state, (*task.data.notes, ended))
+    return Run(cast(Trained, model), tuple(history), task.rule, resolved, state, (*task.data.notes, ended))
 
 
 def _reason_to_stop(task: Task, state: TrainState, patience: int | None, waited: int, told: bool) -> str | None:
@@ -127,7 +132,7 @@ def _all_run(task: Task, state: TrainState) -> str:
     )
 
 
-def start(machine: Machine, task: Task) -> TrainState:
+def start(machine: Model, task: Task) -> TrainState:
     """The state before the first epoch."""
     machine = set_biases(machine, task.data.values, task.settings.bias_start)
     key = jax.random.key(task.settings.seed)

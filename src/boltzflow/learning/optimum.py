@@ -16,9 +16,9 @@ from jaxtyping import Array, Float, Key
 from boltzflow.learning.contract import Examples, Rule
 from boltzflow.learning.settings import couplings_only
 from boltzflow.learning.step import TrainState, descend
-from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model, parts
 
-Objective: TypeAlias = Callable[[Machine], Float[Array, ""]]
+Objective: TypeAlias = Callable[[Model], Float[Array, ""]]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -43,7 +43,7 @@ def learn_whole(
 def decayed_objective(rule: Rule, decay: float, state: TrainState, rows: Examples, key: Key[Array, ""]) -> Objective:
     """θ ↦ objective(θ) + ½ decay Σ w², with the rule's own update plus decay · w as its gradient [ours]."""
 
-    def both(model: Machine) -> tuple[Float[Array, ""], Machine]:
+    def both(model: Model) -> tuple[Float[Array, ""], Model]:
         updates, _, info = rule.update(model, state.rule_state, rows, key=key)
         pulled = jax.tree.map(
             lambda update, weight, decays: update + decay * weight if decays else update,
@@ -54,16 +54,17 @@ def decayed_objective(rule: Rule, decay: float, state: TrainState, rows: Example
         return info.value + 0.5 * decay * squared_couplings(model), pulled
 
     @jax.custom_vjp
-    def objective(model: Machine) -> Float[Array, ""]:
+    def objective(model: Model) -> Float[Array, ""]:
         return both(model)[0]
 
     objective.defvjp(both, lambda gradient, scale: (jax.tree.map(lambda part: scale * part, gradient),))
     return objective
 
 
-def squared_couplings(model: Machine) -> Float[Array, ""]:
+def squared_couplings(model: Model) -> Float[Array, ""]:
     """Σ w² over all couplings [ours]."""
-    return sum((jnp.sum(weights**2) for weights in model.couplings), jnp.zeros((), model.dtype))
+    squares = (jnp.sum(weights**2) for part in parts(model) for weights in part.couplings)
+    return sum(squares, jnp.zeros((), model.dtype))
 
 
 def steepest(state: TrainState) -> float:

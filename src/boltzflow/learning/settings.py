@@ -10,7 +10,7 @@ import optax
 from boltzflow.bits import Binarise, check_binarise
 from boltzflow.errors import InputError, check_choice, check_count, check_real, unknown
 from boltzflow.flow import PAPER_DECAY
-from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model, parts
 
 OPTIMISERS = ("adam", "sgd", "momentum", "lbfgs")
 SCHEDULES = ("linear", "constant", "cosine")
@@ -118,7 +118,7 @@ def _make_optimiser(settings: Settings, n_steps: int) -> optax.GradientTransform
     return optax.with_extra_args_support(stepper)
 
 
-def couplings_only(machine: Machine) -> Any:
+def couplings_only(model: Model) -> Any:
     """True for couplings, False for biases: what decays."""
-    leaves, structure = jax.tree.flatten(machine)
-    return jax.tree.unflatten(structure, [k < len(machine.couplings) for k in range(len(leaves))])
+    decays = [k < len(part.couplings) for part in parts(model) for k in range(len(jax.tree.leaves(part)))]
+    return jax.tree.unflatten(jax.tree.structure(model), decays)

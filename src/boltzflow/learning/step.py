@@ -9,13 +9,13 @@ import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from boltzflow.learning.contract import Examples, Rule, RuleState
-from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model
 
 
 class TrainState(NamedTuple):
     """All that a run needs to go on: what a checkpoint holds."""
 
-    model: Machine
+    model: Model
     optimiser_state: PyTree
     rule_state: RuleState
     epoch: Int[Array, ""]
@@ -50,7 +50,7 @@ def descend(
 
 
 @partial(jax.jit, static_argnums=0)
-def begin_chunk(rule: Rule, model: Machine, rule_state: RuleState, chunk: Examples, key: Key[Array, ""]) -> RuleState:
+def begin_chunk(rule: Rule, model: Model, rule_state: RuleState, chunk: Examples, key: Key[Array, ""]) -> RuleState:
     """The rule's preparation for the rows that come next, compiled."""
     return rule.begin_epoch(model, rule_state, chunk, key=key)
 

@@ -21,7 +21,7 @@ from boltzflow.learning.settings import (
     Settings,
     make_optimiser,
 )
-from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Model
 from boltzflow.sampling.uniforms import Purpose, stream
 
 MOST_VALUES_IN_CHUNK = 2**28
@@ -74,7 +74,7 @@ class Task:
         return make_optimiser(self.settings, self.n_steps)
 
 
-def make_task(machine: Machine, data: Any, rule: Rule, settings: Settings) -> Task:
+def make_task(machine: Model, data: Any, rule: Rule, settings: Settings) -> Task:
     """Data, rule and machine, checked against each other."""
     rule.check(machine.layout)
     task = Task(rule, settings, prepare(data, machine.layout.n_visible, settings.binarise), machine.dtype)
@@ -115,7 +115,7 @@ def _examples(task: Task, ids: np.ndarray, key: Key[Array, ""]) -> Examples:
     values = jnp.asarray(task.data.values[ids])
     if values.dtype != bool:
         values = stream(key, Purpose.BINARISE, jnp.asarray(ids)).draw(values).astype(bool)
-    return Examples(values, jnp.asarray(ids), jnp.arange(n_rows), jnp.asarray(weights, task.dtype))
+    return Examples(values, jnp.asarray(ids), jnp.arange(n_rows), jnp.asarray(weights, task.dtype), task.n_rows)
 
 
 def _n_batches(n_rows: int, batch_size: int) -> int:

@@ -6,6 +6,7 @@ one in each. A stack is no joint machine: it has no energy, only those of its pa
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -46,6 +47,14 @@ class StackLayout:
         return self.widths[0]
 
     @property
+    def n_hidden(self) -> int:
+        return sum(self.widths[1:])
+
+    @property
+    def fully_visible(self) -> bool:
+        return False
+
+    @property
     def n_couplings(self) -> int:
         return sum(pair.n_couplings for pair in self.pairs)
 
@@ -73,6 +82,20 @@ class Stack(eqx.Module):
 
     def __repr__(self) -> str:
         return f"Stack({self.layout}, {self.layout.n_couplings} couplings, {self.dtype})"
+
+
+Model: TypeAlias = Machine | Stack
+"""What can be trained."""
+
+
+def parts(model: Model) -> tuple[Machine, ...]:
+    """The machines that a model is made of: a machine is a stack of itself alone."""
+    return (model,) if isinstance(model, Machine) else model.pairs
+
+
+def with_parts(model: Model, machines: Sequence[Machine]) -> Model:
+    """A model of the same kind, made of other machines."""
+    return machines[0] if isinstance(model, Machine) else Stack(tuple(machines))
 
 
 def stack(*widths: int, lateral: bool | Sequence[bool] = False, seed: int = 0, dtype: DTypeLike = jnp.float32) -> Stack:

@@ -94,6 +94,7 @@ def sample(
     `given` holds visible units: one row of 0, 1 and NaN for what is free, or one such row for each chain. With
     `probabilities` each row is p(x_i = 1 | the rest of the state) instead of the drawn bits: smoother pictures.
     """
+    check_joint(machine, "be sampled by Gibbs sweeps", "generate")
     n_samples = check_count("n_samples", n_samples)
     n_chains = min(n_samples, check_count("n_chains", n_samples if n_chains is None else n_chains))
     schedule = Schedule(-(-n_samples // n_chains), burn_in, thin)
@@ -107,6 +108,14 @@ def sample(
         for states in (jax.tree.map(lambda y, k=k: y[k], kept) for k in range(schedule.n_kept))
     ]
     return np.concatenate([np.asarray(rows) for rows in seen])[:n_samples]
+
+
+def check_joint(machine: Any, what: str, instead: str) -> None:
+    """Refuse a stack where one joint law is needed."""
+    if not isinstance(machine, Machine):
+        raise InputError(
+            f"a stack has no joint law, so it cannot {what}; use {instead}, or one of its pairs: {machine}."
+        )
 
 
 def hold(machine: Machine, given: Any, n_rows: int) -> Clamp:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from boltzflow.bits import check_binarise, check_values
 from boltzflow.errors import InputError, check_count, check_temperature
 from boltzflow.machine.machine import Machine
-from boltzflow.sampling.chains import hold_visible, random_states, visible_probabilities
+from boltzflow.sampling.chains import check_joint, hold_visible, random_states, visible_probabilities
 from boltzflow.sampling.sweeps import Conditions, sweeps
 from boltzflow.sampling.uniforms import Purpose, Stream, stream
 
@@ -36,6 +36,7 @@ def impute(
     draw's last word, p(x_i = 1 | the rest of its state); the mean over several `n_chains` is nearer to p(x_i = 1 | known).
     Known grey values are heard as bits (above `binarise`).
     """
+    check_joint(machine, "fill gaps", "as_deep(stack)")
     _check(n_sweeps, n_chains, temperature, binarise, seed)
     known = check_values(values, machine.layout.n_visible)
     chains = imputation_chains(machine, known, n_sweeps, n_chains, temperature, binarise, seed)

@@ -10,9 +10,10 @@ from jaxtyping import Array, Float, Int, Key
 from boltzflow.errors import check_count
 from boltzflow.flow import weighted
 from boltzflow.learning.completions import as_states, complete
-from boltzflow.learning.contract import Examples, Info, Step
+from boltzflow.learning.contract import Examples, Info, Step, check_one_machine
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine, hidden_fields
+from boltzflow.machine.stack import StackLayout
 from boltzflow.machine.wiring import States
 from boltzflow.sampling.sweeps import sweeps
 from boltzflow.sampling.uniforms import Purpose, Stream, stream
@@ -37,8 +38,8 @@ class CD:
         check_count("steps", self.steps)
         check_count("positive_sweeps", self.positive_sweeps)
 
-    def check(self, layout: Layout) -> None:
-        """Every layout can be sampled."""
+    def check(self, layout: Layout | StackLayout) -> None:
+        check_one_machine(layout, self.name)
 
     def init(self, model: Machine, data: Examples, *, key: Key[Array, ""]) -> tuple[()]:
         return ()
@@ -83,8 +84,8 @@ class PCD:
         check_count("n_chains", self.n_chains)
         check_count("positive_sweeps", self.positive_sweeps)
 
-    def check(self, layout: Layout) -> None:
-        """Every layout can be sampled."""
+    def check(self, layout: Layout | StackLayout) -> None:
+        check_one_machine(layout, self.name)
 
     def init(self, model: Machine, data: Examples, *, key: Key[Array, ""]) -> Chains:
         """Chains start at rows of the data."""

@@ -12,6 +12,7 @@ from boltzflow.learning.completions import as_states
 from boltzflow.learning.contract import Examples, Info, Step, check_fully_visible
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine, local_fields
+from boltzflow.machine.stack import StackLayout
 from boltzflow.machine.wiring import States
 
 
@@ -25,7 +26,7 @@ class Pseudolikelihood:
     samples_model: ClassVar[bool] = False
     convex: ClassVar[bool] = True
 
-    def check(self, layout: Layout) -> None:
+    def check(self, layout: Layout | StackLayout) -> None:
         check_fully_visible(layout, self.name, "With hidden units use 'vpf', 'cd' or 'pcd'.")
 
     def init(self, model: Machine, data: Examples, *, key: Key[Array, ""]) -> tuple[()]:

@@ -1,0 +1,79 @@
+"""Greedy training: the pairs of a stack one after the other, each on what the trained pair below makes of the data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from boltzflow.bits import prepare
+from boltzflow.errors import check_count
+from boltzflow.learning.completions import complete
+from boltzflow.learning.loop import Run, train
+from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Stack
+from boltzflow.sampling.uniforms import Purpose, Stream, stream
+
+_MOST_ROWS = 10_000
+"""Rows that one compiled program draws."""
+
+
+@dataclass(frozen=True)
+class GreedyRun:
+    """The trained stack, and the run of each pair."""
+
+    model: Stack
+    runs: tuple[Run[Machine], ...]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"GreedyRun({self.model})", *(f"  pair {k}: {run}" for k, run in enumerate(self.runs))])
+
+
+def train_greedy(
+    model: Stack, data: Any, *, sweeps: int = 1, on_pair: Callable[[int], None] | None = None, **options: Any
+) -> GreedyRun:
+    """Train pair after pair from the bottom up, by any rule; keywords are those of `train`, the same for each pair.
+
+    Each pair learns from hidden states drawn once from the trained pair below, after `sweeps` sweeps where units are coupled.
+    Grey data are binarised by the threshold before the first pair learns.
+    """
+    sweeps = check_count("sweeps", sweeps)
+    seed = check_count("seed", options.get("seed", 0), least=0)
+    rows, trained = data, []
+    for k, pair in enumerate(model.pairs):
+        if on_pair is not None:
+            on_pair(k)
+        run = train(pair, rows, **options)
+        trained.append(run)
+        if k + 1 < len(model.pairs):
+            bits = prepare(rows, pair.layout.n_visible, run.settings.binarise).values > 0.5
+            rows = draw_hidden(run.model, bits, sweeps, seed, k)
+    return GreedyRun(Stack(tuple(run.model for run in trained)), tuple(trained))
+
+
+def draw_hidden(
+    pair: Machine, visible: Bool[np.ndarray, "rows n_visible"], n_sweeps: int, seed: int, number: int
+) -> Bool[np.ndarray, "rows n_hidden"]:
+    """h ~ q(h | x) for every row, in parts that fit into memory [Alg. 1]."""
+    key = jax.random.fold_in(jax.random.key(seed), number)
+    draws = stream(key, Purpose.COMPLETE, jnp.arange(len(visible)))
+    parts = [
+        _draw(pair, jnp.asarray(visible[k : k + _MOST_ROWS], pair.dtype), _rows(draws, k), n_sweeps)
+        for k in range(0, len(visible), _MOST_ROWS)
+    ]
+    return np.concatenate([np.asarray(part) for part in parts]) > 0.5
+
+
+def _rows(draws: Stream, first: int) -> Stream:
+    return Stream(draws.key, draws.examples[first : first + _MOST_ROWS])
+
+
+@partial(jax.jit, static_argnums=3)
+def _draw(
+    pair: Machine, visible: Float[Array, "rows n_visible"], draws: Stream, n_sweeps: int
+) -> Float[Array, "rows n_hidden"]:
+    return complete(pair, visible, draws, n_sweeps=n_sweeps)[1]
