@@ -16,8 +16,8 @@ from boltzflow.machine.wiring import Dense, Edges, Lateral, Wiring
 
 def visible(n_visible: int, *, dtype: DTypeLike = jnp.float32) -> Machine:
     """A fully visible machine: every pair of units is coupled. Starts at zero: its flow is convex, nothing to break."""
-    layout = Layout((check_count("n_visible", n_visible),), (Lateral(0, n_visible),))
-    return zero_machine(layout, dtype=dtype)
+    width = check_count("n_visible", n_visible)
+    return zero_machine(Layout((width,), (Lateral(0, width),)), dtype=dtype)
 
 
 def rbm(n_visible: int, n_hidden: int, *, seed: int = 0, dtype: DTypeLike = jnp.float32) -> Machine:
@@ -49,6 +49,8 @@ def layer_widths(widths: Sequence[int]) -> tuple[int, ...]:
 
 def hidden_flags(lateral: bool | Sequence[bool], n_hidden_layers: int) -> tuple[bool, ...]:
     """For each hidden layer whether its units are coupled to each other."""
+    if not isinstance(lateral, (bool, Sequence)) or isinstance(lateral, str):
+        raise InputError(f"lateral is True, False or one of them for each hidden layer; got {lateral!r}.")
     each = (lateral,) * n_hidden_layers if isinstance(lateral, bool) else tuple(lateral)
     if len(each) != n_hidden_layers:
         raise InputError(f"lateral names {len(each)} layers, but there are {n_hidden_layers} hidden ones.")

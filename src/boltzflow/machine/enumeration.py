@@ -79,7 +79,7 @@ def generator(
     """Γ_xy = g_xy exp(½ (Energy(y) − Energy(x))) for x ≠ y, columns summing to zero; g is one flip unless given [§MPF: Γ]."""
     n_units = machine.layout.n_units
     _check_small(n_units, MOST_UNITS_IN_MATRIX, "the generator")
-    connected = one_flip(n_units) if connected is None else connected
+    connected = one_flip(n_units) if connected is None else _check_connected(connected, 2**n_units)
     energies = _energies(machine)
     rates = jnp.where(connected, jnp.exp(0.5 * (energies[None, :] - energies[:, None])), 0.0)
     return rates - jnp.diag(rates.sum(axis=0))
@@ -91,6 +91,7 @@ def block_kernel(
     """P_xy = p(x_B | y_rest) if x and y agree outside the block B of units, else 0: one exact block update [ours]."""
     layout = machine.layout
     _check_small(layout.n_units, MOST_UNITS_IN_MATRIX, "the kernel")
+    _check_block(layout, layer, units)
     chosen = np.arange(layout.widths[layer]) if units is None else np.asarray(units)
     digits = layout.n_units - 1 - (layout.offsets[layer] + chosen)
     rest = np.arange(2**layout.n_units) & ~int(sum(1 << int(digit) for digit in digits))
@@ -103,10 +104,29 @@ def sweep_kernel(
     machine: Machine, blocks: Iterable[tuple[int, Units]], inverse_temperature: float = 1.0
 ) -> Float[Array, "s s"]:
     """P = P_last ⋯ P_first: block updates one after the other [ours]."""
+    _check_small(machine.layout.n_units, MOST_UNITS_IN_MATRIX, "the kernel")
     kernel = jnp.eye(2**machine.layout.n_units, dtype=machine.dtype)
     for layer, units in blocks:
         kernel = block_kernel(machine, layer, units, inverse_temperature) @ kernel
     return kernel
+
+
+def _check_connected(connected: np.ndarray, n_states: int) -> np.ndarray:
+    if connected.shape != (n_states, n_states):
+        raise InputError(
+            f"connected has one entry for each pair of states, {(n_states,) * 2}; got shape {connected.shape}."
+        )
+    if (connected != connected.T).any():
+        raise InputError("connected must be symmetric: where a state can be left for another, it can be come back to.")
+    return connected
+
+
+def _check_block(layout: Layout, layer: int, units: Units) -> None:
+    if not 0 <= layer < len(layout.widths):
+        raise InputError(f"layer is one of 0 to {len(layout.widths) - 1}; got {layer}.")
+    width = layout.widths[layer]
+    if units is not None and (outside := units[(units < 0) | (units >= width)]).size:
+        raise InputError(f"layer {layer} has {width} unit{'s' * (width > 1)}, counted from 0; got {outside[0]}.")
 
 
 def _energies(machine: Machine) -> Float[Array, " states"]:

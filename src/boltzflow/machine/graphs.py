@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import jax.numpy as jnp
@@ -47,8 +48,9 @@ def graph(
     `couplings`, one per pair or as a symmetric matrix, and `biases`, one per unit, default to zero where all is visible.
     """
     given = _read(edges)
-    weights = given.couplings if couplings is None else _weights_of(given, np.asarray(couplings, dtype=float))
-    offsets = given.biases if biases is None else np.asarray(biases, dtype=float)
+    check_pairs(given.pairs[:, 0], given.pairs[:, 1], given.labels)
+    weights = given.couplings if couplings is None else _weights_of(given, _numbers("couplings", couplings))
+    offsets = given.biases if biases is None else _numbers("biases", biases)
     _check_numbers("couplings", weights, len(given.pairs))
     _check_numbers("biases", offsets, len(given.labels))
     layers = _split(given.labels, visible)
@@ -93,15 +95,17 @@ def _read(edges: Graph) -> _Pairs:
         return _from_sparse(edges)
     if hasattr(edges, "is_directed"):
         return _from_networkx(edges)
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise InputError(f"a graph is a list of pairs, a scipy.sparse matrix or a networkx graph; got {edges!r}.")
     return _from_pairs(edges)
 
 
 def _from_pairs(edges: Iterable[Any]) -> _Pairs:
-    listed = [tuple(pair) for pair in edges]
+    listed = [tuple(pair) if isinstance(pair, Iterable) else pair for pair in edges]
     if not listed:
         raise InputError(_NO_EDGES)
-    if wrong := next((pair for pair in listed if len(pair) != 2), None):
-        raise InputError(f"each edge is a pair of units; got {wrong!r}.")
+    if wrong := [pair for pair in listed if not isinstance(pair, tuple) or len(pair) != 2]:
+        raise InputError(f"each edge is a pair of units; got {wrong[0]!r}.")
     units = dict.fromkeys(unit.item() if isinstance(unit, np.generic) else unit for pair in listed for unit in pair)
     numbers = [unit for unit in units if isinstance(unit, int)]
     if len(numbers) == len(units):
@@ -116,8 +120,10 @@ def _from_sparse(matrix: Any) -> _Pairs:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"a matrix of couplings is square; got shape {matrix.shape}.")
     square: Any = scipy.sparse.csr_array(matrix)
-    if (loops := np.flatnonzero(square.diagonal())).size:
-        raise InputError(f"unit {loops[0]} is coupled to itself on the diagonal; give that number as its bias instead.")
+    _check_diagonal(square.diagonal())
+    entries = scipy.sparse.coo_array(square)
+    if (odd := np.flatnonzero(~np.isfinite(entries.data))).size:
+        raise _not_finite(int(entries.row[odd[0]]), int(entries.col[odd[0]]), entries.data[odd[0]])
     uneven = scipy.sparse.coo_array(square - square.T)
     if (odd := np.flatnonzero(uneven.data)).size:
         raise _asymmetric(int(uneven.row[odd[0]]), int(uneven.col[odd[0]]), square)
@@ -126,6 +132,15 @@ def _from_sparse(matrix: Any) -> _Pairs:
         raise InputError(_NO_EDGES)
     pairs = np.stack([upper.row, upper.col], axis=1).astype(np.int64)
     return _Pairs(tuple(range(square.shape[0])), pairs, np.asarray(upper.data, dtype=float))
+
+
+def _check_diagonal(diagonal: np.ndarray) -> None:
+    if (loops := np.flatnonzero(diagonal)).size:
+        raise InputError(f"unit {loops[0]} is coupled to itself on the diagonal; give that number as its bias instead.")
+
+
+def _not_finite(i: int, j: int, coupling: Any) -> InputError:
+    return InputError(f"couplings must be finite, but ({i}, {j}) is {coupling}.")
 
 
 def _asymmetric(i: int, j: int, couplings: Any) -> InputError:
@@ -145,14 +160,33 @@ def _from_networkx(network: Any) -> _Pairs:
     listed = list(network.edges(data="weight"))
     if not listed:
         raise InputError(_NO_EDGES)
-    weights = [weight for _, _, weight in listed]
-    biases = [bias for _, bias in network.nodes(data="bias")]
     pairs = np.array([[place[a], place[b]] for a, b, _ in listed], dtype=np.int64)
-    return _Pairs(labels, pairs, _numbers_or_none(weights), _numbers_or_none(biases))
+    weights = _all_or_none("edges", "weight", {(a, b): weight for a, b, weight in listed})
+    biases = _all_or_none("nodes", "bias", dict(network.nodes(data="bias")))
+    return _Pairs(labels, pairs, weights, biases)
 
 
-def _numbers_or_none(values: list[Any]) -> np.ndarray | None:
-    return None if any(value is None for value in values) else np.array(values, dtype=float)
+def _all_or_none(of: str, attribute: str, values: dict[Any, Any]) -> np.ndarray | None:
+    """An attribute that all edges or nodes have, or none."""
+    missing = [name for name, value in values.items() if value is None]
+    if len(missing) == len(values):
+        return None
+    if missing:
+        raise InputError(
+            f"{len(missing)} of {len(values)} {of} have no attribute {attribute!r}, the first is {missing[0]!r}; "
+            "give it to all or to none."
+        )
+    for value in values.values():
+        if not isinstance(value, Real):
+            raise InputError(f"the attribute {attribute!r} of {of} holds numbers; got {value!r}.")
+    return np.array([*values.values()], dtype=float)
+
+
+def _numbers(what: str, values: ArrayLike) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} are numbers; got {values!r}.") from None
 
 
 def _weights_of(given: _Pairs, couplings: np.ndarray) -> np.ndarray:
@@ -162,6 +196,9 @@ def _weights_of(given: _Pairs, couplings: np.ndarray) -> np.ndarray:
         return couplings
     if couplings.shape != (n_units, n_units):
         raise InputError(f"couplings are one per pair or a {n_units} × {n_units} matrix; got shape {couplings.shape}.")
+    if (odd := np.argwhere(~np.isfinite(couplings))).size:
+        raise _not_finite(int(odd[0, 0]), int(odd[0, 1]), couplings[odd[0, 0], odd[0, 1]])
+    _check_diagonal(couplings.diagonal())
     if (odd := np.argwhere(couplings != couplings.T)).size:
         raise _asymmetric(int(odd[0, 0]), int(odd[0, 1]), couplings)
     wired = np.zeros_like(couplings, dtype=bool)
@@ -188,9 +225,13 @@ def _split(labels: tuple[Hashable, ...], visible: int | Sequence[Hashable] | Non
     if visible is None:
         return [np.arange(len(labels))]
     place = {label: k for k, label in enumerate(labels)}
-    wanted = list(labels[:visible]) if isinstance(visible, int) else list(visible)
-    if isinstance(visible, int) and not 1 <= visible <= len(labels):
-        raise InputError(f"visible must lie between 1 and the {len(labels)} units of the graph; got {visible}.")
+    if isinstance(visible, Integral) and not isinstance(visible, bool):
+        if not 1 <= int(visible) <= len(labels):
+            raise InputError(f"visible must lie between 1 and the {len(labels)} units of the graph; got {visible}.")
+        visible = labels[: int(visible)]
+    if not isinstance(visible, Iterable):
+        raise InputError(f"visible is the number of visible units or their names; got {visible!r}.")
+    wanted = list(visible)
     if missing := [label for label in wanted if label not in place]:
         raise InputError(f"visible names {missing[0]!r}, which is not a unit of the graph.")
     if len(set(wanted)) != len(wanted) or not wanted:
@@ -216,7 +257,6 @@ def _layout(given: _Pairs, layers: list[np.ndarray]) -> tuple[Layout, list[np.nd
         rows, columns = unit_of[flipped[picked, 0]], unit_of[flipped[picked, 1]]
         if lower == upper:
             rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
-        check_pairs(lower, upper, rows, columns)
         source.append(picked[np.lexsort((columns, rows))])
         wirings.append(edges_between(lower, upper, (widths[lower], widths[upper]), rows, columns))
     labels = tuple(tuple(given.labels[k] for k in positions) for positions in layers)

@@ -20,8 +20,10 @@ class Layout:
     def __post_init__(self) -> None:
         if not self.widths:
             raise InputError("a layout needs at least one layer, the visible one; got none.")
-        for layer, width in enumerate(self.widths):
-            check_count(f"the width of layer {layer}", width)
+        counted = tuple(check_count(f"the width of layer {layer}", width) for layer, width in enumerate(self.widths))
+        object.__setattr__(self, "widths", counted)
+        if self.labels and tuple(map(len, self.labels)) != counted:
+            raise InputError(f"labels name every unit, {counted}; got {tuple(map(len, self.labels))}.")
         for k, wiring in enumerate(self.wirings):
             self._check_fits(wiring)
             if wiring.layers in (other.layers for other in self.wirings[:k]):

@@ -6,8 +6,9 @@ and hashable; the weights it shapes are plain arrays in the machine.
 """
 
 import hashlib
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +39,13 @@ class Dense:
     upper: int
     widths: tuple[int, int]
     """Widths of the lower and the upper layer."""
+
+    def __post_init__(self) -> None:
+        if self.lower == self.upper:
+            raise InputError(
+                f"layer {self.lower} cannot be joined to itself by Dense; Lateral couples units inside a layer."
+            )
+        _check_order(self.lower, self.upper)
 
     @property
     def layers(self) -> frozenset[int]:
@@ -131,10 +139,19 @@ class Edges:
     """What two equal edge lists share: lets compiled programs be found again."""
 
     def __post_init__(self) -> None:
+        _check_order(self.lower, self.upper)
+        _check_units(self.rows, self.columns, self.widths)
         for name in ("rows", "columns"):
             indices = np.array(getattr(self, name), dtype=np.int32)
             indices.flags.writeable = False
             object.__setattr__(self, name, indices)
+        if self.lower == self.upper:
+            if (turned := np.flatnonzero(self.rows > self.columns)).size:
+                i, j = self.rows[turned[0]], self.columns[turned[0]]
+                raise InputError(f"the pair ({i}, {j}) lies inside a layer; list the smaller unit first: ({j}, {i}).")
+            check_pairs(self.rows, self.columns)
+        else:
+            check_listed_once(self.rows, self.columns)
         digest = hashlib.sha256(self.rows.tobytes() + self.columns.tobytes()).digest()
         object.__setattr__(self, "identity", (self.lower, self.upper, self.widths, digest))
 
@@ -196,11 +213,39 @@ class Edges:
 Wiring: TypeAlias = Dense | Lateral | Edges
 
 
-def check_pairs(lower: int, upper: int, rows: np.ndarray, columns: np.ndarray) -> None:
-    """Refuse self-loops and pairs that are listed twice."""
-    if lower == upper and (loops := np.flatnonzero(rows == columns)).size:
-        raise InputError(f"unit {rows[loops[0]]} is coupled to itself; a Boltzmann machine has no self-couplings.")
-    distinct, counts = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)
+def check_pairs(first: np.ndarray, second: np.ndarray, names: Sequence[Hashable] | None = None) -> None:
+    """Refuse self-loops, and pairs of units of one set that are listed twice, in either order."""
+    if (loops := np.flatnonzero(first == second)).size:
+        raise InputError(
+            f"unit {_named(first[loops[0]], names)!r} is coupled to itself; a Boltzmann machine has no self-couplings."
+        )
+    check_listed_once(np.minimum(first, second), np.maximum(first, second), names)
+
+
+def check_listed_once(first: np.ndarray, second: np.ndarray, names: Sequence[Hashable] | None = None) -> None:
+    """Refuse a pair that stands in the list more than once."""
+    distinct, counts = np.unique(np.stack([first, second]), axis=1, return_counts=True)
     if (twice := np.flatnonzero(counts > 1)).size:
-        i, j = distinct[:, twice[0]]
-        raise InputError(f"the pair ({i}, {j}) is listed {counts[twice[0]]} times; list each pair once.")
+        pair = tuple(_named(unit, names) for unit in distinct[:, twice[0]])
+        raise InputError(f"the pair {pair!r} is listed {counts[twice[0]]} times; list each pair once.")
+
+
+def _named(unit: Any, names: Sequence[Hashable] | None) -> Hashable:
+    return int(unit) if names is None else names[int(unit)]
+
+
+def _check_order(lower: int, upper: int) -> None:
+    if lower > upper:
+        raise InputError(f"lower is a layer below upper, or the same; got {lower} and {upper}.")
+
+
+def _check_units(rows: np.ndarray, columns: np.ndarray, widths: tuple[int, int]) -> None:
+    """Whole numbers, as many of both, within their layers."""
+    if len(rows) != len(columns):
+        raise InputError(f"each pair has a row and a column; got {len(rows)} rows and {len(columns)} columns.")
+    for units, width in zip((rows, columns), widths, strict=True):
+        given = np.asarray(units)
+        if given.dtype.kind not in "iu" and given.size:
+            raise InputError(f"units are whole numbers; got an array of type {given.dtype}.")
+        if (outside := given[(given < 0) | (given >= width)]).size:
+            raise InputError(f"unit {outside[0]} is not one of the {width} units of its layer, counted from 0.")
