@@ -1,0 +1,135 @@
+"""Learning by probability flow: updates are the gradient of the flow of completed states, and completions are kept."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from lessons import (
+    KEY,
+    PAIRS,
+    RULES,
+    all_close,
+    as_examples,
+    begun,
+    bytes_of,
+    coin_rows,
+    picked,
+    small_stack,
+    some_examples,
+    updated,
+)
+
+import oracles
+from boltzflow.errors import InputError
+from boltzflow.flow import probability_flow
+from boltzflow.learning.contract import Examples, RuleState
+from boltzflow.learning.rules import VPF
+from boltzflow.machine.builders import zero_machine
+from boltzflow.machine.layout import Layout
+from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Stack
+from boltzflow.machine.wiring import Dense
+from chance import assert_same_distribution, count_states, even
+from kernels import kernel_of, plan_in_single_file
+from machines import MACHINES
+
+N = 50_000
+
+OF_FLOW = [*(pair for pair in PAIRS if pair[0] in ("vpf", "mpf")), ("vpf two completions", "rbm_3_2")]
+
+
+def mean_flow(machine: Machine, data: Examples, hidden: RuleState) -> jax.Array:
+    """Σ_rows weight · K, averaged over the completions, one after the other."""
+    visible = data.visible.astype(machine.dtype)
+    if not hidden:
+        return data.weights @ probability_flow(machine, (visible,))
+    each = [tuple(layer[:, k].astype(machine.dtype) for layer in hidden) for k in range(hidden[0].shape[1])]
+    flows = [data.weights @ probability_flow(machine, (visible, *layers)) for layers in each]
+    return jnp.mean(jnp.stack(flows))
+
+
+@pytest.mark.parametrize(("rule", "machine"), OF_FLOW, indirect=["machine"])
+def test_updates_are_the_gradient_of_the_mean_flow_given_the_completions(rule, machine):
+    data, n_completions = some_examples(machine), 2 if rule == "vpf two completions" else 1
+    coins = coin_rows(6 * n_completions, machine.layout.n_units, seed=1)
+    hidden = tuple(layer.reshape(6, n_completions, -1) == 1 for layer in oracles.layers(machine.layout, coins)[1:])
+    value, gradient = jax.jit(jax.value_and_grad(mean_flow))(machine, data, hidden)
+    step = updated(RULES[rule], machine, hidden, data, KEY)
+    all_close((step.info.value, step.updates), (value, gradient))
+
+
+def test_completions_of_the_epochs_begin_are_kept_until_it_ends():
+    machine = MACHINES["rbm_3_2"]()
+    data = some_examples(machine)
+    kept = begun(VPF(), machine, data, KEY)
+    later = updated(VPF(), oracles.perturbed(machine, 3.0, seed=0), kept, data, jax.random.key(9))
+    assert bytes_of(later.rule_state) == bytes_of(kept)
+
+
+def test_completions_per_batch_are_those_of_the_machine_as_it_is():
+    machine = MACHINES["rbm_3_2"]()
+    data, moved = some_examples(machine), oracles.perturbed(machine, 3.0, seed=0)
+    stale, fresh = (begun(VPF(), model, data, KEY) for model in (machine, moved))
+    step = updated(VPF(e_step="batch"), moved, (), data, KEY)
+    expected, wrong = (jax.jit(mean_flow)(moved, data, hidden) for hidden in (fresh, stale))
+    all_close(step.info.value, expected)
+    assert abs(step.info.value - wrong) > 1e-3
+
+
+def test_an_example_has_the_same_completions_in_whichever_rows_it_is_completed():
+    machine = MACHINES["rbm_3_2"]()
+    data, order = some_examples(machine), np.array([5, 2, 0])
+    few, all_of_them = (begun(VPF(), machine, rows, KEY) for rows in (picked(data, order), data))
+    assert bytes_of(few) == bytes_of(tuple(layer[order] for layer in all_of_them))
+
+
+def test_completions_of_one_example_are_independent_of_each_other():
+    machine = zero_machine(Layout((1, 2), (Dense(0, 1, (1, 2)),)), dtype=jnp.float64)
+    drawn = begun(VPF(completions=3), machine, as_examples(np.zeros((N, 1))), KEY)[0]
+    assert_same_distribution(count_states(np.asarray(drawn).reshape(N, 6)), even(64))
+
+
+def test_carried_completions_go_on_where_the_epoch_before_ended():
+    machine = MACHINES["deep_2_2_2"]()
+    data = as_examples(np.zeros((N, 2)))
+    hidden = kernel_of(machine, [block for block in plan_in_single_file(machine.layout) if block.layer])
+    state = VPF(method="gibbs", carry=True).init(machine, data, key=KEY)
+    begin_epoch = jax.jit(VPF(method="gibbs", carry=True).begin_epoch)
+    for epoch in range(2):
+        state = begin_epoch(machine, state, data, key=jax.random.key(epoch))
+    law = hidden @ hidden @ np.eye(64)[0]
+    drawn = np.column_stack([np.zeros((N, 2)), *(np.asarray(layer)[:, 0] for layer in state)])
+    assert_same_distribution(count_states(drawn), law)
+
+
+def test_carried_completions_of_some_rows_leave_those_of_the_others_alone():
+    machine = MACHINES["rbm_3_2"]()
+    data, rule = some_examples(machine), VPF(method="gibbs", carry=True)
+    everyone = begun(rule, machine, data, KEY)
+    some = jax.jit(rule.begin_epoch)(
+        machine, rule.init(machine, data, key=KEY), picked(data, np.array([5, 2])), key=KEY
+    )
+    for layer, of_all in zip(some, everyone, strict=True):
+        np.testing.assert_array_equal(layer[np.array([5, 2])], of_all[np.array([5, 2])])
+        assert not layer[np.array([0, 1, 3, 4])].any()
+
+
+def test_updates_of_a_stack_are_the_gradients_of_each_pairs_own_flow():
+    stack, data = small_stack(), some_examples(small_stack())
+    coins = [coin_rows(6, 2, seed) == 1 for seed in (1, 2, 3)]
+    first, second = ((data.visible, coins[0]), (coins[1], coins[2]))
+
+    def both(model: Stack) -> jax.Array:
+        pairs = zip(model.pairs, (first, second), strict=True)
+        flows = [probability_flow(pair, tuple(jnp.asarray(layer, float) for layer in states)) for pair, states in pairs]
+        return data.weights @ (flows[0] + flows[1])
+
+    value, gradient = jax.jit(jax.value_and_grad(both))(stack)
+    step = updated(VPF(), stack, tuple(jnp.asarray(layer)[:, None] for layer in coins), data, KEY)
+    all_close((step.info.value, step.updates), (value, gradient))
+
+
+def test_carrying_on_needs_gibbs_sweeps_once_an_epoch():
+    for options in ({"method": "feed-forward"}, {"method": "gibbs", "e_step": "batch"}):
+        with pytest.raises(InputError, match=r"carry=True .* needs method='gibbs', e_step='epoch'"):
+            VPF(carry=True, **options)
