@@ -8,9 +8,9 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 install_import_hook("boltzflow", "shapes.check")
 
 import pytest
-from machines import MACHINES
 
 from boltzflow.machine.machine import Machine
+from machines import MACHINES
 
 
 @pytest.fixture(params=MACHINES)

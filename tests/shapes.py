@@ -6,4 +6,4 @@ Plain scalars are left out: what a caller gets for a wrong one is the package's 
 from beartype import BeartypeConf, FrozenDict, beartype
 
 PLAIN = (int, float, bool, str)
-check = beartype(conf=BeartypeConf(hint_overrides=FrozenDict({kind: object for kind in PLAIN})))
+check = beartype(conf=BeartypeConf(hint_overrides=FrozenDict(dict.fromkeys(PLAIN, object))))

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from lessons import small_stack
 
 import oracles
 from boltzflow.learning.completions import (
@@ -14,8 +13,6 @@ from boltzflow.learning.completions import (
     blank,
     complete,
     complete_by_gibbs,
-    complete_by_mean_field,
-    complete_stack,
     mean_field,
 )
 from boltzflow.machine.layout import Layout
@@ -187,30 +184,3 @@ def test_mean_field_is_exact_after_one_step_where_no_two_hidden_units_are_couple
     visible = jnp.asarray(oracles.bits(machine.layout.n_visible))
     means = oracles.whole(jax.jit(mean_field)(machine, visible))[:, machine.layout.n_visible :]
     oracles.close(means, oracles.given_visible(machine, oracles.law(machine)) @ oracles.bits(machine.layout.n_hidden))
-
-
-@pytest.mark.parametrize("machine", ["deep_2_2_2"], indirect=True)
-def test_mean_field_completions_are_independent_draws_with_their_means(machine):
-    layout = machine.layout
-    visible = jnp.asarray(exact_draws(uneven(layout), N))
-    drawn = jax.jit(complete_by_mean_field, static_argnums=4)(machine, visible, DRAWS, 1.0, 20)
-    means = oracles.whole(mean_field(machine, jnp.asarray(oracles.bits(layout.n_visible)), 1.0, 20))
-    hidden = means[:, None, layout.n_visible :]
-    lit = oracles.bits(layout.n_hidden) == 1
-    law = uneven(layout)[:, None] * np.prod(np.where(lit, hidden, 1 - hidden), axis=2)
-    assert_same_distribution(count_states(oracles.whole(drawn)), law.ravel())
-    with pytest.raises(AssertionError):
-        assert_same_distribution(count_states(oracles.whole(drawn)), completed_law(machine, uneven(layout)))
-
-
-@pytest.mark.parametrize("order", ["algorithm-1", "authors"])
-def test_each_pair_of_a_stack_is_completed_from_the_layer_below(order):
-    """From that layer as it is after its sweeps, or in the authors' order as it was before them."""
-    stack, visible = small_stack(), uneven(small_stack().pairs[0].layout)
-    complete_pairs = jax.jit(complete_stack, static_argnums=(4, 5))
-    first, second = complete_pairs(stack, jnp.asarray(exact_draws(visible, N)), DRAWS, 1.0, 2, order)
-    swept, drawn = (completed_law(stack.pairs[0], visible, n_sweeps=n_sweeps) for n_sweeps in (2, 0))
-    below = (swept if order == "algorithm-1" else drawn).reshape(4, 4).sum(axis=0)
-    assert_same_distribution(count_states(oracles.whole(first)), swept)
-    assert_same_distribution(count_states(oracles.whole(second)), completed_law(stack.pairs[1], below))
-    assert np.array_equal(second[0], first[1]) == (order == "algorithm-1")

@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 from jax.flatten_util import ravel_pytree
-from lessons import coin_rows, small_stack
+from lessons import coin_rows
 
 import boltzflow as bf
 from boltzflow.errors import DivergenceError
@@ -14,7 +14,6 @@ from boltzflow.learning.divergence import all_finite, steepest_unit
 from boltzflow.learning.loop import Run
 from boltzflow.machine.builders import zero_machine
 from boltzflow.machine.machine import Machine
-from boltzflow.machine.stack import Stack
 from machines import MACHINES
 
 SMALL = {"epochs": 3, "batch_size": 5, "learning_rate": 1e6}
@@ -96,14 +95,6 @@ def test_the_steepest_unit_has_the_largest_bias_gradient_and_what_is_not_a_numbe
     steep = with_biases([1.0, -5.0, 2.0], [3.0, 0.0])
     assert steepest_unit(steep) == ("unit 1 of layer 0 (visible)", 5.0)
     assert steepest_unit(with_biases([1.0, -5.0, 2.0], [0.0, np.nan])) == ("unit 1 of layer 1 (hidden)", np.inf)
-
-
-def test_the_steepest_unit_of_a_stack_is_named_with_its_pair():
-    lower, upper = (jax.tree.map(jnp.zeros_like, pair) for pair in small_stack().pairs)
-    steep = Machine(upper.layout, upper.couplings, (upper.biases[0].at[1].set(-2.0), upper.biases[1]))
-    name, size = steepest_unit(Stack((lower, steep)))
-    assert name.startswith("unit 1 of layer 0")
-    assert (name.endswith("of pair 1"), size) == (True, 2.0)
 
 
 @pytest.mark.parametrize("bad", [jnp.nan, jnp.inf, -jnp.inf])

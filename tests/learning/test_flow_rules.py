@@ -14,7 +14,6 @@ from lessons import (
     bytes_of,
     coin_rows,
     picked,
-    small_stack,
     some_examples,
     updated,
 )
@@ -27,10 +26,8 @@ from boltzflow.learning.rules import VPF
 from boltzflow.machine.builders import zero_machine
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
-from boltzflow.machine.stack import Stack
 from boltzflow.machine.wiring import Dense
 from chance import assert_same_distribution, count_states, even
-from kernels import kernel_of, plan_in_single_file
 from machines import MACHINES
 
 N = 50_000
@@ -87,46 +84,6 @@ def test_completions_of_one_example_are_independent_of_each_other():
     machine = zero_machine(Layout((1, 2), (Dense(0, 1, (1, 2)),)), dtype=jnp.float64)
     drawn = begun(VPF(completions=3), machine, as_examples(np.zeros((N, 1))), KEY)[0]
     assert_same_distribution(count_states(np.asarray(drawn).reshape(N, 6)), even(64))
-
-
-def test_carried_completions_go_on_where_the_epoch_before_ended():
-    machine = MACHINES["deep_2_2_2"]()
-    data = as_examples(np.zeros((N, 2)))
-    hidden = kernel_of(machine, [block for block in plan_in_single_file(machine.layout) if block.layer])
-    state = VPF(method="gibbs", carry=True).init(machine, data, key=KEY)
-    begin_epoch = jax.jit(VPF(method="gibbs", carry=True).begin_epoch)
-    for epoch in range(2):
-        state = begin_epoch(machine, state, data, key=jax.random.key(epoch))
-    law = hidden @ hidden @ np.eye(64)[0]
-    drawn = np.column_stack([np.zeros((N, 2)), *(np.asarray(layer)[:, 0] for layer in state)])
-    assert_same_distribution(count_states(drawn), law)
-
-
-def test_carried_completions_of_some_rows_leave_those_of_the_others_alone():
-    machine = MACHINES["rbm_3_2"]()
-    data, rule = some_examples(machine), VPF(method="gibbs", carry=True)
-    everyone = begun(rule, machine, data, KEY)
-    some = jax.jit(rule.begin_epoch)(
-        machine, rule.init(machine, data, key=KEY), picked(data, np.array([5, 2])), key=KEY
-    )
-    for layer, of_all in zip(some, everyone, strict=True):
-        np.testing.assert_array_equal(layer[np.array([5, 2])], of_all[np.array([5, 2])])
-        assert not layer[np.array([0, 1, 3, 4])].any()
-
-
-def test_updates_of_a_stack_are_the_gradients_of_each_pairs_own_flow():
-    stack, data = small_stack(), some_examples(small_stack())
-    coins = [coin_rows(6, 2, seed) == 1 for seed in (1, 2, 3)]
-    first, second = ((data.visible, coins[0]), (coins[1], coins[2]))
-
-    def both(model: Stack) -> jax.Array:
-        pairs = zip(model.pairs, (first, second), strict=True)
-        flows = [probability_flow(pair, tuple(jnp.asarray(layer, float) for layer in states)) for pair, states in pairs]
-        return data.weights @ (flows[0] + flows[1])
-
-    value, gradient = jax.jit(jax.value_and_grad(both))(stack)
-    step = updated(VPF(), stack, tuple(jnp.asarray(layer)[:, None] for layer in coins), data, KEY)
-    all_close((step.info.value, step.updates), (value, gradient))
 
 
 def test_carrying_on_needs_gibbs_sweeps_once_an_epoch():

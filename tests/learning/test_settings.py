@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from lessons import all_close, coin_rows, small_stack
+from lessons import all_close, coin_rows
 
 import boltzflow as bf
 from boltzflow.errors import InputError
@@ -13,7 +13,6 @@ from boltzflow.learning.loop import Run
 from boltzflow.learning.settings import Settings, learning_rates, make_optimiser, make_settings
 from boltzflow.learning.step import begin_descent, descend
 from boltzflow.machine.machine import Machine
-from boltzflow.machine.stack import Model
 from machines import MACHINES
 
 ROWS = coin_rows(23, 6)
@@ -60,21 +59,15 @@ def test_a_transformation_of_optax_does_what_the_optimiser_of_its_name_does(name
     all_close(trained(machine, optimiser=SAME[name]).model, named.model)
 
 
-def decayed(model: Model) -> Model:
+def decayed(machine: Machine) -> Machine:
     """A step of gradient descent where the rule has no gradient."""
     stepper = make_optimiser(Settings(optimiser=optax.sgd(0.1), decay=0.5), 1)
-    return descend(stepper, jax.tree.map(jnp.zeros_like, model), begin_descent(stepper, model), model)[0]
+    return descend(stepper, jax.tree.map(jnp.zeros_like, machine), begin_descent(stepper, machine), machine)[0]
 
 
 def test_decay_pulls_all_couplings_and_no_bias(machine):
     all_close(decayed(machine).biases, machine.biases)
     all_close(decayed(machine).couplings, tuple(0.95 * weights for weights in machine.couplings))
-
-
-def test_decay_pulls_the_couplings_of_each_pair_of_a_stack():
-    for before, after in zip(small_stack().pairs, decayed(small_stack()).pairs, strict=True):
-        all_close(after.biases, before.biases)
-        all_close(after.couplings, tuple(0.95 * weights for weights in before.couplings))
 
 
 def test_decay_adds_its_multiple_of_each_coupling_to_the_gradient():

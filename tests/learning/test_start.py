@@ -1,10 +1,9 @@
 """Training starts at the log-odds of the data with quiet hidden units, unless biases are there already."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from lessons import all_close, bytes_of, coin_rows, small_stack
+from lessons import all_close, bytes_of, coin_rows
 
 from boltzflow.learning.start import QUIET, log_odds, set_biases
 from boltzflow.machine.builders import zero_machine
@@ -58,12 +57,3 @@ def test_log_odds_asked_for_replace_biases_that_were_set():
 def test_started_biases_have_the_machines_type(dtype):
     started = set_biases(zero_machine(MACHINES["rbm_3_2"]().layout, dtype=dtype), ROWS, "auto")
     assert [bias.dtype for bias in started.biases] == [dtype, dtype]
-
-
-@pytest.mark.parametrize("bias_start", ["auto", "log-odds"])
-def test_the_first_pair_of_a_stack_starts_at_the_log_odds_and_all_other_layers_quiet(bias_start):
-    unbiased = jax.tree.map(lambda leaf: leaf * float(leaf.ndim > 1), small_stack())
-    first, second = set_biases(unbiased, ROWS[:, :2], bias_start).pairs
-    quiet = np.full(2, QUIET)
-    all_close((first.biases, second.biases), ((log_odds(ROWS[:, :2]), quiet), (quiet, quiet)))
-    assert bytes_of((first.couplings, second.couplings)) == bytes_of([pair.couplings for pair in unbiased.pairs])

@@ -193,7 +193,8 @@ def edges(lower: int, upper: int, widths: tuple[int, int], rows: list[float], co
 IMPOSSIBLE = {
     "self-loop": (lambda: edges(0, 0, (4, 4), [0, 2], [1, 2]), "unit 2 .*coupled to itself.*no self-couplings"),
     "listed twice": (lambda: edges(0, 1, WIDTHS, [0, 1, 0], [2, 0, 2]), r"\(0, 2\) is listed 2 times.*once"),
-    "listed both ways": (lambda: edges(0, 0, (4, 4), [1, 3], [3, 1]), r"\(1, 3\) is listed 2 times.*once"),
+    "listed twice inside": (lambda: edges(0, 0, (4, 4), [1, 1], [3, 3]), r"\(1, 3\) is listed 2 times.*once"),
+    "listed both ways": (lambda: edges(0, 0, (4, 4), [1, 3], [3, 1]), r"\(3, 1\).* the smaller unit first: \(1, 3\)"),
     "larger unit first": (lambda: edges(0, 0, (4, 4), [0, 3], [1, 1]), r"\(3, 1\).* the smaller unit first: \(1, 3\)"),
     "beyond the layer": (lambda: edges(0, 1, WIDTHS, [0, 4], [1, 1]), r"unit 4 .*4 units"),
     "before the layer": (lambda: edges(0, 1, WIDTHS, [0, 1], [1, -1]), r"unit -1 .*3 units"),

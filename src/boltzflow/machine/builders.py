@@ -49,11 +49,14 @@ def layer_widths(widths: Sequence[int]) -> tuple[int, ...]:
 
 def hidden_flags(lateral: bool | Sequence[bool], n_hidden_layers: int) -> tuple[bool, ...]:
     """For each hidden layer whether its units are coupled to each other."""
+    lateral = lateral.tolist() if isinstance(lateral, (np.bool_, np.ndarray)) else lateral
     if not isinstance(lateral, (bool, Sequence)) or isinstance(lateral, str):
         raise InputError(f"lateral is True, False or one of them for each hidden layer; got {lateral!r}.")
     each = (lateral,) * n_hidden_layers if isinstance(lateral, bool) else tuple(lateral)
     if len(each) != n_hidden_layers:
         raise InputError(f"lateral names {len(each)} layers, but there are {n_hidden_layers} hidden ones.")
+    if not all(isinstance(one, bool) for one in each):
+        raise InputError(f"lateral is True, False or one of them for each hidden layer; got {lateral!r}.")
     return each
 
 

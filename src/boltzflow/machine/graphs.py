@@ -229,7 +229,7 @@ def _split(labels: tuple[Hashable, ...], visible: int | Sequence[Hashable] | Non
         if not 1 <= int(visible) <= len(labels):
             raise InputError(f"visible must lie between 1 and the {len(labels)} units of the graph; got {visible}.")
         visible = labels[: int(visible)]
-    if not isinstance(visible, Iterable):
+    if isinstance(visible, str) or not isinstance(visible, Iterable):
         raise InputError(f"visible is the number of visible units or their names; got {visible!r}.")
     wanted = list(visible)
     if missing := [label for label in wanted if label not in place]:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import DTypeLike
 
 from boltzflow.errors import InputError
-from boltzflow.machine.builders import deep, hidden_flags, layer_widths
+from boltzflow.machine.builders import deep
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.wiring import Lateral, Wiring
@@ -103,15 +103,7 @@ def stack(*widths: int, lateral: bool | Sequence[bool] = False, seed: int = 0, d
 
     `lateral` is one word for all hidden layers, or one for each.
     """
-    counts = layer_widths(widths)
-    inside = hidden_flags(lateral, len(counts) - 1)
-    pairs = zip(counts, counts[1:], inside, strict=False)
-    return Stack(
-        tuple(
-            deep(lower, upper, lateral=wanted, seed=seed + k, dtype=dtype)
-            for k, (lower, upper, wanted) in enumerate(pairs)
-        )
-    )
+    return as_stack(deep(*widths, lateral=lateral, seed=seed, dtype=dtype))
 
 
 def as_stack(machine: Machine) -> Stack:
@@ -119,6 +111,8 @@ def as_stack(machine: Machine) -> Stack:
 
     Couplings inside the visible layer stay with the first pair. Exact where there is one hidden layer; otherwise a start.
     """
+    if not isinstance(machine, Machine):
+        raise InputError(f"a joint machine is cut into a stack; got {machine!r}.")
     layout = machine.layout
     if any(max(wiring.layers) - min(wiring.layers) > 1 for wiring in layout.wirings):
         raise InputError(f"only neighbouring layers of a stack are coupled; the layout is {layout}.")
@@ -130,9 +124,13 @@ def as_deep(of: Stack) -> Machine:
 
     What the joint machine does is another matter: each unit now hears the layers above and below at once.
     """
+    if not isinstance(of, Stack):
+        raise InputError(f"the pairs of a stack are joined to one machine; got {of!r}.")
+    named = [pair.layout.labels for pair in of.pairs]
     layout = Layout(
         of.layout.widths,
         tuple(_moved(wiring, k) for k, pair in enumerate(of.pairs) for wiring in pair.layout.wirings),
+        (*(labels[0] for labels in named), named[-1][1]) if all(named) else (),
     )
     couplings = tuple(weights for pair in of.pairs for weights in pair.couplings)
     between = tuple(
