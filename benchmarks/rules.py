@@ -1,6 +1,6 @@
 """What each rule is good for: reconstruction of MNIST digits by machines trained alike, beside the trivial fills.
 
-    python benchmarks/rules.py [--data-dir DIR] [--seeds 3] [--test] [--out FILE.json]
+    python benchmarks/rules.py [--data-dir DIR] [--seeds 3] [--rules vpf cd …] [--test] [--out FILE.json]
 
 Digits 1–50,000 train, 50,001–60,000 judge (with --test: the test set). A region is missing, known pixels are held, 20 sweeps,
 L1 against the grey original. 30 epochs each, Adam, batch 40; every rule with the paper's decay and without. A quarter of an
@@ -46,6 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", help="folder of the MNIST files; else BOLTZFLOW_DATA")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rules", nargs="+", default=[*RBM_RULES, *VISIBLE_RULES], help="only these")
     parser.add_argument("--test", action="store_true", help="judge on the test set")
     parser.add_argument("--out", type=Path, help="where to write all numbers as JSON")
     options = parser.parse_args()
@@ -56,7 +57,7 @@ def main() -> None:
     for name in ("black", "median", "floor"):
         print(f"{name:<25} {'  '.join(f'{getattr(fill, name):6.2f}       ' for fill in fills)}")
     everything = []
-    for rule in (*RBM_RULES, *VISIBLE_RULES):
+    for rule in options.rules:
         for decay in DECAYS:
             rows = [measured(rule, decay, seed, train, judged) for seed in range(options.seeds)]
             print(summary(rows), flush=True)

@@ -26,6 +26,7 @@ def check_finite(
     values: Float[Array, " steps"],
     chunk: Examples,
     key: Key[Array, ""],
+    n_before: int = 0,
 ) -> None:
     """Refuse a chunk after which model, optimiser or objective is not finite; steps are repeated to find the first bad one."""
     if all_finite((after.model, after.optimiser_state, values)):
@@ -39,7 +40,7 @@ def check_finite(
         batch = jax.tree.map(lambda rows, k=k: rows[k], batches)
         after, value = step(state, batch)
         if not all_finite((after.model, after.optimiser_state, value)):
-            raise _error(task, state, batch, k, key)
+            raise _error(task, state, batch, n_before + k, key)
         state = after
     raise DivergenceError(f"training diverged in epoch {int(before.epoch) + 1}; {_ADVICE}")
 

@@ -159,7 +159,7 @@ def run_epoch(task: Task, state: TrainState) -> tuple[TrainState, float]:
     for chunk in chunks(task, key):
         before = state._replace(rule_state=begin_chunk(task.rule, model, state.rule_state, chunk, key))
         state, chunk_values = _learn(task, before, chunk, key)
-        check_finite(task, before, state, chunk_values, chunk, key)
+        check_finite(task, before, state, chunk_values, chunk, key, n_before=sum(map(len, values)))
         values.append(np.asarray(chunk_values))
     return state._replace(epoch=state.epoch + 1), float(np.concatenate(values).mean())
 
@@ -180,4 +180,4 @@ def _rate_after(task: Task, epoch: int) -> float | None:
 def _epochs_since_best(history: list[EpochRecord]) -> int:
     """0 where the last epoch is the best so far, or nothing is watched."""
     watched = [record.monitor for record in history if record.monitor is not None]
-    return len(watched) - 1 - int(np.argmin(watched)) if watched else 0
+    return len(watched) - 1 - int(np.argmin(np.nan_to_num(watched, nan=np.inf))) if watched else 0

@@ -21,6 +21,10 @@ RULES: Mapping[str, Any] = {
 
 def make_rule(rule: str | Rule, **options: Any) -> Rule:
     """A rule by name, such as "vpf", "cd" or "cd-10" (ten steps), with its options."""
+    if isinstance(rule, type) or not isinstance(rule, str | Rule):
+        raise InputError(
+            f"a rule is a name, known are {', '.join(sorted(RULES))}, or a rule with its options; got {rule!r}."
+        )
     if not isinstance(rule, str):
         if options:
             raise InputError(f"options {sorted(options)} go with the name of a rule; {rule} has its options already.")

@@ -17,7 +17,7 @@ from boltzflow.learning.completions import (
     complete_by_mean_field,
     complete_stack,
 )
-from boltzflow.learning.contract import Examples, Info, Step, check_fully_visible
+from boltzflow.learning.contract import Examples, Info, RuleState, Step, check_fully_visible
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Model, Stack, StackLayout, parts, with_parts
@@ -66,6 +66,8 @@ class VPF:
         check_count("completions", self.completions)
         check_count("sweeps", self.sweeps)
         check_temperature(self.temperature)
+        if not isinstance(self.carry, bool):
+            raise InputError(f"carry is True or False; got {self.carry!r}.")
         if self.carry and (self.method != "gibbs" or self.e_step != "epoch"):
             raise InputError(
                 "carry=True goes on with Gibbs sweeps from epoch to epoch: it needs method='gibbs', e_step='epoch'."
@@ -85,7 +87,7 @@ class VPF:
             return tuple(jnp.zeros((*shape, width), bool) for width in model.layout.widths[1:])
         return self.begin_epoch(model, (), data, key=key)
 
-    def begin_epoch(self, model: Model, rule_state: Completed, data: Examples, *, key: Key[Array, ""]) -> Completed:
+    def begin_epoch(self, model: Model, rule_state: RuleState, data: Examples, *, key: Key[Array, ""]) -> Completed:
         """E-step: h ~ q(h | x) for all the data, with the parameters of the last epoch's end [Alg. 1]."""
         if self.e_step == "batch":
             return ()
@@ -94,7 +96,7 @@ class VPF:
         drawn = self._complete(model, data, key, tuple(layer[data.ids] for layer in rule_state))
         return tuple(kept.at[data.ids].set(new) for kept, new in zip(rule_state, drawn, strict=True))
 
-    def update(self, model: Model, rule_state: Completed, batch: Examples, *, key: Key[Array, ""]) -> Step:
+    def update(self, model: Model, rule_state: RuleState, batch: Examples, *, key: Key[Array, ""]) -> Step:
         """M-step: the flow gradient of the completed states, Δw ∝ −∂K/∂w, Δb ∝ −∂K/∂b [Eq. 1] [Eq. 2]."""
         rows = batch.ids if self.carry else batch.rows
         kept = tuple(layer[rows] for layer in rule_state)
@@ -107,7 +109,7 @@ class VPF:
         gradients, flows = zip(*found, strict=True)
         return Step(with_parts(model, gradients), rule_state, Info(jnp.sum(jnp.stack(flows))))
 
-    def _complete(self, model: Model, data: Examples, key: Key[Array, ""], start: Completed | None) -> Completed:
+    def _complete(self, model: Model, data: Examples, key: Key[Array, ""], start: RuleState) -> Completed:
         draws = stream(key, Purpose.COMPLETE, data.ids)
         drawn = [
             self._complete_once(model, data, draws.fold(k), start and tuple(layer[:, k] for layer in start))
@@ -115,7 +117,9 @@ class VPF:
         ]
         return tuple(jnp.stack(layer, axis=1).astype(bool) for layer in zip(*drawn, strict=True))
 
-    def _complete_once(self, model: Model, data: Examples, draws: Stream, start: States | None) -> States:
+    def _complete_once(
+        self, model: Model, data: Examples, draws: Stream, start: tuple[Bool[Array, "rows _"], ...] | None
+    ) -> States:
         visible, inverse_temperature = as_states(model, data.visible), 1.0 / self.temperature
         if isinstance(model, Stack):
             first, *others = complete_stack(model, visible, draws, inverse_temperature, self.sweeps, self.order)

@@ -1,0 +1,119 @@
+"""Greedy training is training the pairs one after the other, each on hidden states drawn from the one below."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from lessons import bytes_of, coin_rows
+
+import boltzflow as bf
+from boltzflow.errors import InputError
+from boltzflow.learning import greedy
+from boltzflow.learning.completions import complete
+from boltzflow.learning.greedy import draw_hidden, train_greedy
+from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import Stack
+from boltzflow.sampling.uniforms import Purpose, stream
+from chance import assert_same_distribution, count_states, exact_draws
+from deep_oracles import completed, types_unchecked
+from machines import MACHINES
+
+SMALL = {"epochs": 2, "batch_size": 5, "learning_rate": 0.05, "seed": 3}
+ROWS = coin_rows(20, 3)
+RULES = {
+    "vpf": {},
+    "cd": {},
+    "pcd": {"rule_options": {"n_chains": 5}},
+}
+
+
+def built(*, lateral: bool = False) -> Stack:
+    return bf.stack(3, 3, 3, lateral=lateral, dtype=jnp.float64)
+
+
+def drawn(pair: Machine, visible: np.ndarray, n_sweeps: int, seed: int, number: int) -> np.ndarray:
+    """Hidden states of all rows at once, with the random numbers of the rows."""
+    key = jax.random.fold_in(jax.random.key(seed), number)
+    draws = stream(key, Purpose.COMPLETE, jnp.arange(len(visible)))
+    return np.asarray(complete(pair, jnp.asarray(visible, float), draws, n_sweeps=n_sweeps)[1]) == 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_pairs_are_trained_one_after_the_other_each_on_draws_from_the_one_below(rule):
+    options = {"rule": rule, **RULES[rule], **SMALL}
+    first = bf.train(built().pairs[0], ROWS, **options)
+    second = bf.train(built().pairs[1], drawn(first.model, ROWS, 1, 3, 0), **options)
+    run = train_greedy(built(), ROWS, **options)
+    assert bytes_of(run.model) == bytes_of((first.model, second.model))
+    assert [each.history[-1].value for each in run.runs] == [each.history[-1].value for each in (first, second)]
+    assert bytes_of(train_greedy(built(), ROWS, **options).model) == bytes_of(run.model)
+
+
+def test_coupled_layers_are_swept_as_often_as_asked_for_before_the_next_pair_learns():
+    options = {**SMALL, "epochs": 1}
+    first = bf.train(built(lateral=True).pairs[0], ROWS, **options)
+    twice, once = (drawn(first.model, ROWS, n_sweeps, 3, 0) for n_sweeps in (2, 1))
+    assert (twice != once).any()
+    second = bf.train(built(lateral=True).pairs[1], twice, **options)
+    assert bytes_of(train_greedy(built(lateral=True), ROWS, sweeps=2, **options).model.pairs[1]) == bytes_of(
+        second.model
+    )
+
+
+def test_hidden_states_follow_algorithm_1():
+    """Two sweeps after the draw; none would be caught."""
+    pair, visible = MACHINES["lateral_3_3"](), np.full(8, 1 / 8)
+    rows = exact_draws(visible, 50_000)
+    counts = count_states(np.column_stack([rows, draw_hidden(pair, rows == 1, 2, seed=0, number=0)]))
+    assert_same_distribution(counts, completed(pair, visible, n_sweeps=2))
+    with pytest.raises(AssertionError):
+        assert_same_distribution(counts, completed(pair, visible, n_sweeps=0))
+
+
+def test_hidden_states_of_a_row_are_the_same_in_whichever_parts_rows_are_drawn(monkeypatch):
+    pair = MACHINES["lateral_3_3"]()
+    whole = draw_hidden(pair, ROWS == 1, 1, seed=5, number=1)
+    monkeypatch.setattr(greedy, "_MOST_ROWS", 7)
+    np.testing.assert_array_equal(draw_hidden(pair, ROWS == 1, 1, seed=5, number=1), whole)
+    assert (draw_hidden(pair, ROWS == 1, 1, seed=5, number=0) != whole).any()
+
+
+def test_grey_data_are_binarised_once_as_asked():
+    grey = np.random.default_rng(0).uniform(size=(20, 3))
+    cut, bits = (train_greedy(built(), rows, binarise=0.3, **SMALL) for rows in (grey, grey > 0.3))
+    assert bytes_of(cut.model) == bytes_of(bits.model)
+
+
+def test_a_greedy_run_says_which_pair_it_is_at_and_keeps_the_run_of_each():
+    told = []
+    run = train_greedy(built(), ROWS, on_pair=told.append, **SMALL)
+    assert told == [0, 1]
+    assert bytes_of([each.model for each in run.runs]) == bytes_of(run.model.pairs)
+    lines = repr(run).splitlines()
+    assert lines[0] == "GreedyRun(Stack(3-3-3 (stack of 2 pairs), 18 couplings, float64))"
+    assert [line.strip().partition(": Run(vpf, 2 epochs")[0] for line in lines if "Run(vpf" in line] == [
+        "pair 0",
+        "pair 1",
+    ]
+
+
+REFUSED = {
+    "no sweep": ({"sweeps": 0}, "sweeps must be a whole number, 1 or more; got 0"),
+    "a negative seed": ({"seed": -1}, "seed must be a whole number, 0 or more; got -1"),
+    "a rule for visible units": ({"rule": "mpf"}, "rule 'mpf' is for fully visible machines"),
+    "an unknown setting": ({"epoch": 3}, "unknown setting 'epoch': did you mean 'epochs'?"),
+}
+
+
+@pytest.mark.parametrize(("options", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_trained_greedily_is_refused_in_one_sentence(options, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)) as refusal:
+        train_greedy(built(), ROWS, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_joint_machine_has_no_pairs_to_train():
+    with types_unchecked(), pytest.raises(InputError, match="as_stack"):
+        train_greedy(bf.deep(3, 3, 3), ROWS, **SMALL)
