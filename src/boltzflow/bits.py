@@ -82,9 +82,17 @@ def check_values(data: Any, n_visible: int) -> np.ndarray:
         row, column = wrong[0]
         raise InputError(
             f"values must lie in [0, 1]; got {values[row, column]:g} in row {row}, column {column}. "
-            "Scale the data first (8-bit images: divide by 255)."
+            f"{_scaling_hint(values)}"
         )
     return values
+
+
+def _scaling_hint(values: np.ndarray) -> str:
+    if np.isinf(values).any():
+        return "Mend or drop what is not finite."
+    if np.isin(values, (-1, 1)).all():
+        return "Spins of −1 and 1 become bits by (x + 1) / 2."
+    return "Scale the data first (8-bit images: divide by 255)."
 
 
 def as_table(data: Any) -> np.ndarray:
@@ -110,6 +118,8 @@ def check_no_missing(values: np.ndarray) -> None:
 
 def as_numbers(data: Any) -> np.ndarray:
     """An array of numbers or booleans, from anything that numpy or scipy.sparse can turn into one."""
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.ma.filled(data.astype(float), np.nan)
     if hasattr(data, "toarray"):
         data = data.toarray()
     try:

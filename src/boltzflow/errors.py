@@ -1,6 +1,7 @@
 """Errors that teach: what was expected, what came, what to do."""
 
 import difflib
+import reprlib
 from collections.abc import Iterable
 from numbers import Integral, Real
 
@@ -16,7 +17,7 @@ class DivergenceError(ArithmeticError):
 def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     """The error for a name that does not exist, with the nearest one that does."""
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name).casefold(), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(names)}.")
 
@@ -35,7 +36,14 @@ def check_count(name: str, value: object, *, least: int = 1) -> int:
     """A whole number, at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= MOST:
         limit = f", at most {MOST}" if isinstance(value, Integral) and int(value) > MOST else ""
-        raise InputError(f"{name} must be a whole number, {least} or more{limit}; got {value!r}.")
+        raise InputError(f"{name} must be a whole number, {least} or more{limit}; got {reprlib.repr(value)}.")
+    return int(value)
+
+
+def check_seed(value: object) -> int:
+    """A seed: JAX's keys are made from 32 bits."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) < 2**32:
+        raise InputError(f"seed must be a whole number from 0 to 2**32 − 1; got {reprlib.repr(value)}.")
     return int(value)
 
 
@@ -52,7 +60,7 @@ def check_real(
     low_enough = number > least if above else number >= least
     if not (low_enough and number <= most and abs(number) != float("inf")):
         bounds = f"{'above' if above else 'at least'} {least:g}" + (f" and at most {most:g}" if most < 1e300 else "")
-        raise InputError(f"{name} must be a number {bounds}; got {value!r}.")
+        raise InputError(f"{name} must be a number {bounds}; got {reprlib.repr(value)}.")
     return number
 
 

@@ -22,7 +22,7 @@ from boltzflow import __version__
 from boltzflow.errors import InputError
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
-from boltzflow.machine.stack import Model, Stack, parts
+from boltzflow.machine.stack import Model, Stack, check_model, parts
 from boltzflow.machine.wiring import Dense, Edges, Lateral, Wiring
 
 CONFIG = "config.json"
@@ -44,6 +44,7 @@ class Saved:
 
 def save(model: Model, folder: str | Path, *, about: Mapping[str, Any] | None = None, overwrite: bool = False) -> Path:
     """Write a machine or stack to a folder that does not exist yet, or, with `overwrite`, to one that holds a model."""
+    check_model(model)
     folder = Path(folder)
     check_free(folder, overwrite=overwrite)
     with new_folder(folder) as unfinished:
@@ -74,9 +75,14 @@ def read(folder: str | Path) -> Saved:
 def check_free(folder: Path, *, overwrite: bool = False) -> None:
     """Refuse to write over what is there; with `overwrite`, over anything that is not a model folder."""
     if not folder.exists():
+        first = next(parent for parent in folder.absolute().parents if parent.exists())
+        if not first.is_dir() or not os.access(first, os.W_OK):
+            raise InputError(f"{folder} cannot be made: {first} is not a folder that can be written to.")
         return
     if not overwrite:
-        raise InputError(f"{folder} exists already; choose another name, or overwrite it.")
+        raise InputError(
+            f"{folder} exists already; choose another name, or overwrite it (overwrite=True, --overwrite)."
+        )
     if not folder.is_dir() or (any(folder.iterdir()) and not (folder / CONFIG).is_file()):
         raise InputError(f"{folder} is not a model folder, so it is not overwritten; choose another name.")
 
@@ -115,8 +121,8 @@ def write_model(folder: Path, model: Model, about: Mapping[str, Any]) -> None:
         "about": about,
     }
     try:
-        text = json.dumps(config, indent=2, ensure_ascii=False)
-    except TypeError as reason:
+        text = json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as reason:
         raise InputError(f"a model folder holds names and facts that JSON can write; {reason}.") from None
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
     save_file({name: np.ascontiguousarray(array) for name, array in numbers.items()}, folder / NUMBERS)
@@ -157,6 +163,8 @@ def _describe(wiring: Wiring) -> dict[str, Any]:
 
 def _model(described: dict[str, Any], numbers: dict[str, np.ndarray]) -> Model:
     layouts = described.get("pairs", [described])
+    if {name.split(".")[0] for name in numbers} != {prefix[:-1] for prefix in _prefixes(len(layouts))}:
+        raise InputError(f"the numbers are not those of {len(layouts)} machines")
     machines = [
         _machine(one, {name.removeprefix(prefix): array for name, array in numbers.items() if name.startswith(prefix)})
         for one, prefix in zip(layouts, _prefixes(len(layouts)), strict=True)

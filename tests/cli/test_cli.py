@@ -81,7 +81,10 @@ def test_a_second_run_never_hides_the_first(call, tmp_path):
         assert call("train", *QUICK)[0] == 0
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["digits-vpf", "digits-vpf-2", "digits-vpf-3"]
     code, _, err = call("train", "--out", "runs/digits-vpf", *QUICK)
-    assert (code, err) == (2, "boltzflow: runs/digits-vpf exists already; choose another name, or overwrite it.\n")
+    assert (code, err) == (
+        2,
+        "boltzflow: runs/digits-vpf exists already; choose another name, or overwrite it (overwrite=True, --overwrite).\n",
+    )
     assert call("train", "--out", "runs/digits-vpf", "--overwrite", *QUICK)[0] == 0
 
 
@@ -112,11 +115,14 @@ def test_held_units_stay_held(call, model, tmp_path):
         (("train", "--option", "completion=2"), "did you mean 'completions'?"),
         (("train", "--option", "completions"), "--option takes name=value"),
         (("train", "--epochs", "0"), "epochs must be a whole number, 1 or more; got 0"),
-        (("train", "--hidden", "-3"), "n_hidden must be a whole number, 1 or more; got -3"),
+        (("train", "--hidden", "-3"), "--hidden is a width, or widths with dashes as in 196-196-64, or 0; got '-3'"),
+        (("train", "--rows", "9999"), "--rows asks for 9999 rows, but digits has 1438"),
+        (("train", "--seed", "99999999999"), "seed must be a whole number from 0 to 2**32 − 1"),
+        (("train", "--rule", "vpf-3"), "rule 'vpf' takes no number of steps"),
         (("train", "--rows", "0"), "rows must be a whole number, 1 or more; got 0"),
         (("train", "--hidden", "0"), "rule 'vpf' completes hidden units, and the layout 64 (lateral 0) has none"),
         (("train", "--rule", "mpf", "--hidden", "5"), "rule 'mpf' is for fully visible machines"),
-        (("train", "--binarise", "half"), "--binarise is a threshold in [0, 1], draw or refuse"),
+        (("train", "--binarise", "half"), "--binarise is a threshold, at least 0 and below 1, or draw or refuse"),
         (("train", "--binarise", "refuse"), "expected 0 or 1"),
         (("train", "mnist", "--data-dir", "nowhere"), "the four files of mnist were not found"),
         (("info", "nothing"), "nothing is not a model folder"),

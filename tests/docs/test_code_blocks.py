@@ -46,6 +46,13 @@ def test_command_lines_run(code, monkeypatch):
         assert not ended.value.code, line
 
 
+def test_no_page_is_empty_or_holds_a_word_to_be_replaced():
+    for page in PAGES:
+        text = page.read_text()
+        assert len(text) > 200, page.name
+        assert not re.search(r"^[A-Z0-9_]+$|\b(PENDING|TBD)\b", text, re.MULTILINE), page.name
+
+
 def test_links_lead_somewhere():
     for page in (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):

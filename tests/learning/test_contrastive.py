@@ -17,9 +17,10 @@ from boltzflow.machine.builders import zero_machine
 from boltzflow.machine.enumeration import visible_probabilities
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
+from boltzflow.machine.wiring import Lateral
 from boltzflow.sampling.uniforms import Stream
 from chance import assert_same_distribution, assert_same_mean, count_states, even, exact_draws
-from kernels import kernel_of, plan_in_single_file
+from kernels import domino, kernel_of, plan_in_single_file
 from machines import MACHINES
 
 N = 100_000
@@ -212,3 +213,20 @@ def test_the_update_of_pcd_compares_the_weighted_data_with_its_moved_chains(mach
     states = (data.visible.astype(machine.dtype), *hidden)
     expected = jax.jit(statistics_gap)(machine, states, data.weights, step.rule_state.states, jnp.full(4, 0.25))
     all_close(step.updates, expected)
+
+
+def domino_above_a_visible_unit() -> Machine:
+    """Completed, the last two hidden units are 1; each sweep over the hidden units one more falls to 1."""
+    standing = domino(6)
+    return Machine(Layout((1, 6), (Lateral(1, 6),)), standing.couplings, (jnp.zeros(1), *standing.biases))
+
+
+@pytest.mark.parametrize("positive_sweeps", [1, 3])
+def test_hidden_units_are_swept_given_the_data_as_often_as_asked_for(positive_sweeps):
+    machine, row = domino_above_a_visible_unit(), as_examples(np.ones((1, 1)))
+    further = updated(CD(positive_sweeps=positive_sweeps), machine, (), row, KEY).updates.biases[1]
+    chains = PCD(steps=2, n_chains=1, positive_sweeps=positive_sweeps)
+    persistent = updated(chains, machine, begun(chains, machine, row, KEY), row, KEY).updates.biases[1]
+    fallen = np.tri(7, 6, k=-1)[:, ::-1]
+    np.testing.assert_array_equal(further, fallen[3 + positive_sweeps] - fallen[2 + positive_sweeps])
+    np.testing.assert_array_equal(persistent, fallen[4] - fallen[2 + positive_sweeps])

@@ -21,12 +21,14 @@ from lessons import (
 import oracles
 from boltzflow.errors import InputError
 from boltzflow.flow import probability_flow
+from boltzflow.learning.completions import complete
 from boltzflow.learning.contract import Examples, RuleState
 from boltzflow.learning.rules import VPF
 from boltzflow.machine.builders import zero_machine
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.wiring import Dense
+from boltzflow.sampling.uniforms import Purpose, stream
 from chance import assert_same_distribution, count_states, even
 from machines import MACHINES
 
@@ -71,6 +73,14 @@ def test_completions_per_batch_are_those_of_the_machine_as_it_is():
     expected, wrong = (jax.jit(mean_flow)(moved, data, hidden) for hidden in (fresh, stale))
     all_close(step.info.value, expected)
     assert abs(step.info.value - wrong) > 1e-3
+
+
+def test_completions_are_drawn_at_the_temperature_and_after_the_sweeps_that_were_asked_for():
+    machine, data = MACHINES["lateral_3_3"](), as_examples(coin_rows(200, 3))
+    draws = stream(KEY, Purpose.COMPLETE, data.ids).fold(0)
+    expected = complete(machine, data.visible.astype(float), draws, 1 / 0.25, 3)
+    (found,) = begun(VPF(temperature=0.25, sweeps=3), machine, data, KEY)
+    np.testing.assert_array_equal(found[:, 0], expected[1])
 
 
 def test_an_example_has_the_same_completions_in_whichever_rows_it_is_completed():

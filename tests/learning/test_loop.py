@@ -80,8 +80,18 @@ def test_going_on_half_way_gives_the_bytes_of_one_whole_run(case):
 def test_chunks_change_nothing_but_rounding():
     """Completions are drawn from the machine as it was when the epoch began, whichever chunk an example is in."""
     machine, rows = MACHINES["rbm_3_2"](), coin_rows(23, 3)
-    whole, cut = (bf.train(machine, rows, rule="vpf", chunk_rows=n_rows, **SMALL) for n_rows in (None, 10))
+    fast = {**SMALL, "learning_rate": 1.0}
+    whole, cut = (bf.train(machine, rows, rule="vpf", chunk_rows=n_rows, **fast) for n_rows in (None, 10))
     all_close((cut.model, values_of(cut)), (whole.model, values_of(whole)))
+
+
+def test_each_epoch_draws_completions_of_its_own():
+    """Of a machine that stands still."""
+    machine, drawn = MACHINES["rbm_3_2"](), []
+    keep = [lambda record, state: drawn.append(bytes_of(state.rule_state)[0])]
+    still = {**SMALL, "learning_rate": 1e-300, "optimiser": "sgd", "decay": 0, "shuffle": False}
+    bf.train(machine, coin_rows(23, 3), rule="vpf", callbacks=keep, **still)
+    assert len(set(drawn)) == 4
 
 
 def test_training_leaves_the_machine_and_the_data_of_the_user_alone():

@@ -4,16 +4,18 @@ Exit codes: 0, 1 where a run failed, 2 where the call was wrong. JAX is imported
 """
 
 import sys
+from typing import Annotated
 
 import typer
 
+from boltzflow import __version__
 from boltzflow.cli.info import info
 from boltzflow.cli.sample import sample
 from boltzflow.cli.train import train
 from boltzflow.errors import DivergenceError, InputError
 
 app = typer.Typer(
-    help="Boltzmann machines over binary units, trained by probability flow.",
+    invoke_without_command=True,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,10 +26,20 @@ for verb in (train, sample, info):
     app.command(no_args_is_help=verb is not train)(verb)
 
 
+@app.callback()
+def whole(*, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Boltzmann machines over binary units, trained by probability flow."""
+    if version:
+        print(f"boltzflow {__version__}")
+        raise typer.Exit
+
+
 def main() -> None:
     """Run the command line; what the user did wrong is answered in one sentence."""
     try:
         app()
+    except KeyboardInterrupt:
+        _fail("stopped; nothing was saved.", 130)
     except InputError as reason:
         _fail(str(reason), 2)
     except DivergenceError as reason:

@@ -46,6 +46,11 @@ def sample(
     _check_out(out, overwrite)
     saved = files.read(model)
     if top_down or isinstance(saved.model, bf.Stack):
+        chains = {"--given": given, "--n-chains": n_chains, "--probabilities": probabilities or None}
+        if named := [name for name, value in chains.items() if value is not None]:
+            raise InputError(
+                f"{named[0]} is for Gibbs chains; from the top down there is nothing to hold or to choose."
+            )
         rows = bf.generate(saved.model, n_samples, prior=_prior(prior, saved.about), r=r, seed=seed)
     else:
         rows = bf.sample(

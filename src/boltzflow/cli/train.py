@@ -112,7 +112,10 @@ def _learn(
     from boltzflow.errors import check_count
     from boltzflow.learning.rules import make_rule
 
-    table = as_table(source.train)[: None if rows is None else check_count("rows", rows)]
+    table = as_table(source.train)
+    if rows is not None and check_count("rows", rows) > len(table):
+        raise InputError(f"--rows asks for {rows} rows, but {source.name} has {len(table)}.")
+    table = table[:rows]
     model = _model(table.shape[1], make_rule(rule, **options).name, shape, settings["seed"])
     with nullcontext(None) if quiet else bf.ProgressBar(f"{source.name}, {rule}") as bar:
         callbacks = [] if bar is None else [bar]
@@ -268,7 +271,7 @@ def _binarise(text: str) -> float | Literal["draw"] | None:
         return "draw" if text == "draw" else None
     value = _value(text)
     if isinstance(value, str):
-        raise InputError(f"--binarise is a threshold in [0, 1], draw or refuse; got {text!r}.")
+        raise InputError(f"--binarise is a threshold, at least 0 and below 1, or draw or refuse; got {text!r}.")
     return float(value)
 
 

@@ -52,6 +52,8 @@ def read_table(path: Path) -> np.ndarray:
             return _only_array(path)
         if path.suffix == ".csv":
             return _read_csv(path)
+    except InputError:
+        raise
     except (ValueError, OSError, EOFError) as reason:
         raise InputError(f"{path} cannot be read as {path.suffix}: {reason}") from None
     raise InputError(f"data files end in {', '.join(READERS)}; got {path.name}.")
@@ -65,9 +67,9 @@ def _only_array(path: Path) -> np.ndarray:
 
 
 def _read_csv(path: Path) -> np.ndarray:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         lines = [line for line in csv.reader(file) if line]
-    named = bool(lines) and not all(_is_number(cell) for cell in lines[0])
+    named = bool(lines) and not any(cell.strip() and _is_number(cell) for cell in lines[0])
     table = lines[named:]
     if not table:
         raise InputError(f"{path} has no rows.")
@@ -75,7 +77,9 @@ def _read_csv(path: Path) -> np.ndarray:
         if len(line) != len(table[0]):
             raise InputError(f"{path}: line {k} has {len(line)} cells, the first has {len(table[0])}.")
         if wrong := next((cell for cell in line if not _is_number(cell)), None):
-            raise InputError(f"{path}: line {k} holds {wrong!r}, which is not a number.")
+            raise InputError(
+                f"{path}: line {k} holds {wrong!r}, which is not a number; cells are numbers between commas."
+            )
     return np.array([[float(cell) if cell.strip() else np.nan for cell in line] for line in table])
 
 

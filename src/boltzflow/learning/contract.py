@@ -83,7 +83,7 @@ def check_one_machine(layout: Layout | StackLayout, rule: str) -> None:
     if isinstance(layout, StackLayout):
         raise InputError(
             f"rule {rule!r} trains one machine, and the layout is {layout}; train its pairs one after the other "
-            "(train_greedy), or all at once by 'vpf'."
+            "(train_greedy), all at once by 'vpf', or train one joint machine instead (deep, --joint)."
         )
 
 

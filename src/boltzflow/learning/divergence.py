@@ -32,7 +32,7 @@ def check_finite(
     if all_finite((after.model, after.optimiser_state, values)):
         return
     if task.settings.lbfgs:
-        raise _error(task, before, chunk, 0, key)
+        raise _error(task, before, after.model, chunk, 0, key)
     step = jax.jit(lambda state, batch: one_step(task.rule, task.optimiser, state, batch, key))
     batches = split_batches(chunk, task.batch_size)
     state = before
@@ -40,7 +40,7 @@ def check_finite(
         batch = jax.tree.map(lambda rows, k=k: rows[k], batches)
         after, value = step(state, batch)
         if not all_finite((after.model, after.optimiser_state, value)):
-            raise _error(task, state, batch, n_before + k, key)
+            raise _error(task, state, after.model, batch, n_before + k, key)
         state = after
     raise DivergenceError(f"training diverged in epoch {int(before.epoch) + 1}; {_ADVICE}")
 
@@ -49,13 +49,19 @@ _ADVICE = "lower learning_rate, raise decay, or keep an earlier model"
 _ADVICE_LBFGS = "raise decay, drop columns that never change, or use optimiser='adam'"
 
 
-def _error(task: Task, state: TrainState, batch: Examples, k: int, key: Key[Array, ""]) -> DivergenceError:
+def _error(
+    task: Task, state: TrainState, reached: Model, batch: Examples, k: int, key: Key[Array, ""]
+) -> DivergenceError:
     updates, _, _ = task.rule.update(state.model, state.rule_state, batch, key=key)
     where, size = steepest_unit(updates)
+    what = f"the gradient of {where} reached {size:.3g}"
+    if all_finite(updates) and not all_finite(reached):
+        where, _ = steepest_unit(reached)
+        what = f"its step left the range of numbers, first at {where}"
     cause = f" with learning_rate={task.settings.learning_rate:g}" if task.settings.rated else ""
     return DivergenceError(
-        f"training by {task.rule.name} diverged in epoch {int(state.epoch) + 1}, step {k + 1}: the gradient of {where} "
-        f"reached {size:.3g}{cause}; {_ADVICE_LBFGS if task.settings.lbfgs else _ADVICE}."
+        f"training by {task.rule.name} diverged in epoch {int(state.epoch) + 1}, step {k + 1}: {what}{cause}; "
+        f" {_ADVICE_LBFGS if task.settings.lbfgs else _ADVICE}."
     )
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from boltzflow.bits import prepare
-from boltzflow.errors import check_count
+from boltzflow.errors import InputError, check_count, check_seed
 from boltzflow.learning.completions import complete
 from boltzflow.learning.loop import Run, train
 from boltzflow.machine.machine import Machine
-from boltzflow.machine.stack import Stack
+from boltzflow.machine.stack import Stack, check_model
 from boltzflow.sampling.uniforms import Purpose, Stream, stream
 
 _MOST_ROWS = 10_000
@@ -41,8 +41,11 @@ def train_greedy(
     Each pair learns from hidden states drawn once from the trained pair below, after `sweeps` sweeps where units are coupled.
     Grey data are binarised by the threshold before the first pair learns.
     """
+    check_model(model)
+    if not isinstance(model, Stack):
+        raise InputError(f"train_greedy trains the pairs of a stack; got {model!r}. Use train.")
     sweeps = check_count("sweeps", sweeps)
-    seed = check_count("seed", options.get("seed", 0), least=0)
+    seed = check_seed(options.get("seed", 0))
     rows, trained = data, []
     for k, pair in enumerate(model.pairs):
         if on_pair is not None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import jax
@@ -83,7 +84,9 @@ def train(
     callbacks: Sequence[Callback] = (),
     **settings: Any,
 ) -> Run[Trained]:
-    """Train a machine on rows of values in [0, 1]. Further keywords are the fields of `Settings`: epochs, batch_size, …
+    """Train a machine on rows of values in [0, 1]. Further keywords are the fields of `Settings`:
+
+    epochs, batch_size, learning_rate, optimiser, tolerance, schedule, decay, bias_start, shuffle, binarise, chunk_rows, seed.
 
     With `patience`, training stops when `monitor` has not fallen for so many epochs, and the best model is kept.
 
@@ -94,6 +97,10 @@ def train(
     """
     if patience is not None and check_count("patience", patience) and monitor is None:
         raise InputError("patience stops a run by its monitor; give monitor=, a function of the model.")
+    if callable(callbacks) or not all(callable(callback) for callback in callbacks):
+        raise InputError("callbacks is a list of functions of the epoch's record and state: callbacks=[…].")
+    if monitor is not None and not callable(monitor):
+        raise InputError(f"monitor is a function of the model that returns a number; got {monitor!r}.")
     task = make_task(machine, data, make_rule(rule, **(rule_options or {})), make_settings(settings))
     state = start(machine, task)
     best, history, ended = state.model, [], None
@@ -148,8 +155,15 @@ def epochs(task: Task, state: TrainState, monitor: Monitor | None = None) -> Ite
         began = time.perf_counter()
         state, value = run_epoch(task, state)
         seconds = time.perf_counter() - began
-        watched = None if monitor is None else float(monitor(state.model))
+        watched = None if monitor is None else _watch(monitor, state.model)
         yield EpochRecord(epoch, task.epochs, value, _rate_after(task, epoch), seconds, watched), state
+
+
+def _watch(monitor: Monitor, model: Model) -> float:
+    value = monitor(model)
+    if not isinstance(value, Real) and getattr(value, "shape", None) != ():
+        raise InputError(f"monitor is a function of the model that returns a number; it returned {value!r}.")
+    return float(value)
 
 
 def run_epoch(task: Task, state: TrainState) -> tuple[TrainState, float]:

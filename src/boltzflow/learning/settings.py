@@ -8,7 +8,7 @@ import jax
 import optax
 
 from boltzflow.bits import Binarise, check_binarise
-from boltzflow.errors import InputError, check_choice, check_count, check_real, unknown
+from boltzflow.errors import InputError, check_choice, check_count, check_real, check_seed, unknown
 from boltzflow.flow import PAPER_DECAY
 from boltzflow.machine.stack import Model, parts
 
@@ -42,7 +42,9 @@ class Settings:
     bias_start: Literal["auto", "log-odds", "keep"] = "auto"
     """Visible biases start at the log-odds of the data, hidden ones at −1; "auto": only where all are still zero."""
     shuffle: bool = True
+    """A new order of the rows each epoch."""
     binarise: Binarise = 0.5
+    """Grey values: a threshold, "draw" for fresh bits each epoch, None to refuse them."""
     chunk_rows: int | None = None
     """Rows that one compiled program goes through; None: all, up to 2²⁸ values."""
     seed: int = 0
@@ -60,7 +62,7 @@ class Settings:
         if self.epochs is not None:
             check_count("epochs", self.epochs)
         check_count("batch_size", self.batch_size)
-        check_count("seed", self.seed, least=0)
+        check_seed(self.seed)
         check_real("learning_rate", self.learning_rate, above=True)
         check_real("decay", self.decay)
         check_real("tolerance", self.tolerance, above=True)

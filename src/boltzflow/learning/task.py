@@ -21,7 +21,7 @@ from boltzflow.learning.settings import (
     Settings,
     make_optimiser,
 )
-from boltzflow.machine.stack import Model
+from boltzflow.machine.stack import Model, check_model
 from boltzflow.sampling.uniforms import Purpose, stream
 
 MOST_VALUES_IN_CHUNK = 2**28
@@ -76,6 +76,7 @@ class Task:
 
 def make_task(machine: Model, data: Any, rule: Rule, settings: Settings) -> Task:
     """Data, rule and machine, checked against each other."""
+    check_model(machine)
     rule.check(machine.layout)
     task = Task(rule, settings, prepare(data, machine.layout.n_visible, settings.binarise), machine.dtype)
     if settings.lbfgs:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Float
 
-from boltzflow.errors import InputError, check_count
+from boltzflow.errors import InputError, check_count, check_seed
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.wiring import Dense, Edges, Lateral, Wiring
@@ -62,6 +62,7 @@ def hidden_flags(lateral: bool | Sequence[bool], n_hidden_layers: int) -> tuple[
 
 def zero_machine(layout: Layout, *, dtype: DTypeLike = jnp.float32) -> Machine:
     """All couplings and biases zero: every state has the same probability."""
+    check_dtype(dtype)
     couplings = tuple(jnp.zeros(wiring.weight_shape, dtype) for wiring in layout.wirings)
     return Machine(layout, couplings, tuple(jnp.zeros(width, dtype) for width in layout.widths))
 
@@ -70,7 +71,8 @@ def random_machine(
     layout: Layout, *, scale: float = 1.0, bias_scale: float = 0.0, seed: int = 0, dtype: DTypeLike = jnp.float32
 ) -> Machine:
     """Couplings N(0, scale²/(n_lower·n_upper)) and biases N(0, bias_scale²): small, to tell hidden units apart."""
-    keys = jax.random.split(jax.random.key(seed), len(layout.wirings) + len(layout.widths))
+    check_dtype(dtype)
+    keys = jax.random.split(jax.random.key(check_seed(seed)), len(layout.wirings) + len(layout.widths))
     n_wirings = len(layout.wirings)
     couplings = tuple(
         _draw(wiring, scale, key, dtype) for wiring, key in zip(layout.wirings, keys[:n_wirings], strict=True)
@@ -80,6 +82,16 @@ def random_machine(
         for width, key in zip(layout.widths, keys[n_wirings:], strict=True)
     )
     return Machine(layout, couplings, biases)
+
+
+def check_dtype(dtype: DTypeLike) -> None:
+    """Refuse numbers that a machine cannot be trained in; half precision loses the optimiser's small terms."""
+    try:
+        name = jnp.dtype(dtype).name
+    except TypeError:
+        name = repr(dtype)
+    if name not in ("float32", "float64", "bfloat16"):
+        raise InputError(f"dtype is float32, float64 or bfloat16; got {name}.")
 
 
 def _draw(wiring: Wiring, scale: float, key: Array, dtype: DTypeLike) -> Float[Array, "..."]:

@@ -101,11 +101,16 @@ def _read(edges: Graph) -> _Pairs:
 
 
 def _from_pairs(edges: Iterable[Any]) -> _Pairs:
+    if isinstance(edges, np.ndarray) and (edges.dtype.kind == "f" or edges.shape[1:] != (2,)):
+        raise InputError(
+            f"an array of pairs is whole and has two columns; got {edges.dtype} of shape {edges.shape}. A dense matrix of "
+            "couplings goes in as scipy.sparse.csr_array(matrix)."
+        )
     listed = [tuple(pair) if isinstance(pair, Iterable) else pair for pair in edges]
     if not listed:
         raise InputError(_NO_EDGES)
     if wrong := [pair for pair in listed if not isinstance(pair, tuple) or len(pair) != 2]:
-        raise InputError(f"each edge is a pair of units; got {wrong[0]!r}.")
+        raise InputError(f"each edge is a pair of units; got {wrong[0]!r}. Weights go in as couplings=.")
     units = dict.fromkeys(unit.item() if isinstance(unit, np.generic) else unit for pair in listed for unit in pair)
     numbers = [unit for unit in units if isinstance(unit, int)]
     if len(numbers) == len(units):
@@ -119,6 +124,8 @@ def _from_pairs(edges: Iterable[Any]) -> _Pairs:
 def _from_sparse(matrix: Any) -> _Pairs:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"a matrix of couplings is square; got shape {matrix.shape}.")
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(f"couplings are real numbers; got a matrix of type {matrix.dtype}.")
     square: Any = scipy.sparse.csr_array(matrix)
     _check_diagonal(square.diagonal())
     entries = scipy.sparse.coo_array(square)

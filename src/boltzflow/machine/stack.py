@@ -88,6 +88,13 @@ Model: TypeAlias = Machine | Stack
 """What can be trained."""
 
 
+def check_model(model: object) -> None:
+    """Refuse what is neither a machine nor a stack."""
+    if not isinstance(model, Machine | Stack):
+        hint = "; use its .model" if isinstance(getattr(model, "model", None), Machine | Stack) else ""
+        raise InputError(f"expected a machine or a stack; got {type(model).__name__}{hint}.")
+
+
 def parts(model: Model) -> tuple[Machine, ...]:
     """The machines that a model is made of: a machine is a stack of itself alone."""
     return (model,) if isinstance(model, Machine) else model.pairs

@@ -1,7 +1,7 @@
 """Parzen windows: the log-density of points under a mixture of Gaussians, one on each centre.
 
-A popular number for generated pictures and a poor one: it rewards blur. Means of a few neighbouring training images beat every
-model (docs/choosing-a-rule.md), so never let a claim rest on it alone.
+A popular number for generated pictures and a poor one: it rewards blur, and means of a few neighbouring training pictures beat
+most models. No claim should rest on it alone.
 """
 
 from dataclasses import dataclass

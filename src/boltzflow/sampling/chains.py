@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from boltzflow.bits import as_numbers, check_values
-from boltzflow.errors import InputError, check_count, check_temperature
+from boltzflow.errors import InputError, check_count, check_seed, check_temperature
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
+from boltzflow.machine.stack import check_model
 from boltzflow.machine.wiring import States
 from boltzflow.sampling.sweeps import (
     FREE,
@@ -100,7 +101,7 @@ def sample(
     schedule = Schedule(-(-n_samples // n_chains), burn_in, thin)
     temperature = check_temperature(temperature)
     conditions = Conditions(1.0 / temperature, None if given is None else hold(machine, given, n_chains))
-    draws = stream(jax.random.key(check_count("seed", seed, least=0)), Purpose.CHAINS, jnp.arange(n_chains))
+    draws = stream(jax.random.key(check_seed(seed)), Purpose.CHAINS, jnp.arange(n_chains))
     first = random_states(machine.layout, machine.dtype, draws.fold(0), conditions)
     kept = run_chains(machine, first, draws.fold(1), schedule, conditions)
     seen = [
@@ -111,7 +112,8 @@ def sample(
 
 
 def check_joint(machine: Any, what: str, instead: str) -> None:
-    """Refuse a stack where one joint law is needed."""
+    """Refuse a stack where one joint law is needed, and what is no machine at all."""
+    check_model(machine)
     if not isinstance(machine, Machine):
         raise InputError(
             f"a stack has no joint law, so it cannot {what}; use {instead}, or one of its pairs: {machine}."

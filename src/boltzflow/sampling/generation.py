@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from boltzflow.bits import check_values
-from boltzflow.errors import InputError, check_choice, check_count
+from boltzflow.bits import check_no_missing, check_values
+from boltzflow.errors import InputError, check_choice, check_count, check_seed
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Stack, as_stack
 from boltzflow.sampling.sweeps import Block, Conditions, block_probabilities, sweeps, update_block
@@ -45,7 +45,7 @@ def generate(
     r, n_sweeps = check_count("r", r), check_count("n_sweeps", n_sweeps)
     of = model if isinstance(model, Stack) else as_stack(model)
     top = jnp.asarray(_top_prior(of, prior, data), of.dtype)
-    draws = stream(jax.random.key(check_count("seed", seed, least=0)), Purpose.CHAINS, jnp.arange(n_samples))
+    draws = stream(jax.random.key(check_seed(seed)), Purpose.CHAINS, jnp.arange(n_samples))
     parts = [
         _generate(of, top, Stream(draws.key, draws.examples[first : first + _MOST_ROWS]), r, n_sweeps)
         for first in range(0, n_samples, _MOST_ROWS)
@@ -90,6 +90,7 @@ def pair_step(
 def mean_activations(of: Stack, data: Any) -> Float[np.ndarray, " top"]:
     """Probabilities propagated upwards, p_k = σ(W_k p_{k−1} + c_k), averaged over the data [§DBM: P]."""
     visible = check_values(data, of.layout.n_visible)
+    check_no_missing(visible)
     starts = range(0, len(visible), _MOST_ROWS)
     sums = [_propagated(of, jnp.asarray(visible[k : k + _MOST_ROWS], of.dtype)) for k in starts]
     return np.asarray(sum(np.asarray(part, dtype=np.float64) for part in sums)) / len(visible)

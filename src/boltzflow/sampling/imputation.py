@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from boltzflow.bits import check_binarise, check_values
-from boltzflow.errors import InputError, check_count, check_temperature
+from boltzflow.errors import InputError, check_count, check_seed, check_temperature
 from boltzflow.machine.machine import Machine
 from boltzflow.sampling.chains import check_joint, hold_visible, random_states, visible_probabilities
 from boltzflow.sampling.sweeps import Conditions, sweeps
@@ -84,8 +84,10 @@ def _swept(machine: Machine, draws: Stream, n_sweeps: int, conditions: Condition
 def _check(n_sweeps: int, n_chains: int, temperature: float, binarise: float, seed: int) -> None:
     check_count("n_sweeps", n_sweeps)
     check_count("n_chains", n_chains)
-    check_count("seed", seed, least=0)
+    check_seed(seed)
     check_temperature(temperature)
     check_binarise(binarise)
     if not isinstance(binarise, Real):
-        raise InputError(f"known values are heard as bits: binarise is a threshold in [0, 1]; got {binarise!r}.")
+        raise InputError(
+            f"known values are heard as bits: binarise is a threshold, at least 0 and below 1; got {binarise!r}."
+        )

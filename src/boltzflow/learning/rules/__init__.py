@@ -29,12 +29,16 @@ def make_rule(rule: str | Rule, **options: Any) -> Rule:
         if options:
             raise InputError(f"options {sorted(options)} go with the name of a rule; {rule} has its options already.")
         return rule
-    name, _, steps = rule.partition("-")
+    name, dash, steps = rule.partition("-")
     if name not in RULES:
         raise unknown("rule", rule, RULES)
-    if steps:
-        options = {"steps": _whole(rule, steps), **options}
     known = [field.name for field in fields(RULES[name])]
+    if dash:
+        if "steps" not in known:
+            raise InputError(
+                f"rule {name!r} takes no number of steps; only cd and pcd do, as in 'cd-10'. Got {rule!r}."
+            )
+        options = {"steps": _whole(rule, steps), **options}
     if strange := [option for option in options if option not in known]:
         raise unknown(f"option of rule {name!r}", strange[0], known)
     return RULES[name](**options)
