@@ -34,7 +34,7 @@ WRONG = {
     "names alone": ("t.csv", "a,b\n", "has no rows"),
     "no array": ("t.npy", "text", "cannot be read as .npy"),
     "no archive": ("t.npz", "text", "cannot be read as .npz"),
-    "another kind": ("t.tsv", "1\t2\n", "data files end in .npy, .npz, .csv; got t.tsv"),
+    "another kind": ("t.tsv", "1\t2\n", r"data files end in \.npy, \.npz, \.csv; got t\.tsv"),
 }
 
 
@@ -53,7 +53,7 @@ def test_an_archive_of_two_arrays_is_refused_once(tmp_path):
 
 def test_masked_values_are_missing():
     masked = np.ma.masked_array(ROWS, mask=[[0, 1, 0], [0, 0, 0]])
-    with pytest.raises(bf.InputError, match="missing .* in row 0, column 1"):
+    with pytest.raises(bf.InputError, match=r"missing .* in row 0, column 1"):
         bf.train(bf.visible(3), masked, rule="mpf", epochs=1)
 
 

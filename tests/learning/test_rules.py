@@ -62,7 +62,7 @@ REFUSED = {
     ),
     "an option of another rule": (lambda: make_rule("cd", n_chains=2), r"unknown option of rule 'cd' 'n_chains'"),
     "an option for a rule without": (lambda: make_rule("mpf", steps=2), r"unknown option of rule 'mpf' 'steps'"),
-    "steps for a rule without": (lambda: make_rule("vpf-3"), r"unknown option of rule 'vpf' 'steps'"),
+    "steps for a rule without": (lambda: make_rule("vpf-3"), r"rule 'vpf' takes no number of steps"),
     "options with a rule": (lambda: make_rule(CD(), steps=2), r"options \['steps'\] go with the name of a rule; CD"),
     "a method misspelt": (lambda: VPF(method="gibs"), r"unknown method 'gibs': did you mean 'gibbs'\?"),
     "an order misspelt": (lambda: VPF(order="author"), r"unknown order 'author': did you mean 'authors'\?"),

@@ -89,7 +89,7 @@ REFUSED = {
     "bits drawn for L-BFGS": ({"optimiser": "lbfgs", "binarise": "draw"}, r"same bits .* use optimiser='adam'"),
     "a way to binarise": ({"binarise": "threshold"}, r"binarise is a threshold, .* or 'draw' or None; got 'threshold'"),
     "a threshold": ({"binarise": 1.5}, r"binarise is a threshold, at least 0 and below 1, .*; got 1.5"),
-    "a seed below zero": ({"seed": -1}, r"seed must be a whole number, 0 or more; got -1"),
+    "a seed below zero": ({"seed": -1}, r"seed must be a whole number from 0 to 2..32 − 1; got -1"),
     "negative decay": ({"decay": -0.1}, r"decay must be a number at least 0; got -0.1"),
 }
 

@@ -64,7 +64,6 @@ def assert_follows(found: tuple[np.ndarray, np.ndarray], of: Stack, law: np.ndar
 
 
 CASES = [
-    ("deep_2_2_2", 1, 1),
     ("deep_2_2_2", 2, 1),
     ("deep_2_2_2_lateral", 1, 1),
     ("deep_2_2_2_lateral", 2, 2),
@@ -82,11 +81,11 @@ def test_pixel_probabilities_follow_the_enumerated_kernels_of_algorithm_2(name, 
 @pytest.mark.parametrize(
     ("case", "r", "n_sweeps", "even_prior"),
     [
-        *((case, case[1] + 1, case[2], False) for case in (CASES[0], CASES[1], CASES[2], CASES[4])),
-        *((case, 1, case[2], False) for case in (CASES[1], CASES[3], CASES[4])),
-        *((case, case[1], 0, False) for case in CASES[2:]),
-        (CASES[4], 2, 2, False),
-        *((case, case[1], case[2], True) for case in (CASES[0], CASES[1], CASES[2], CASES[4])),
+        *((case, case[1] + 1, case[2], False) for case in (CASES[0], CASES[1], CASES[3])),
+        *((case, 1, case[2], False) for case in (CASES[0], CASES[2], CASES[3])),
+        *((case, case[1], 0, False) for case in CASES[1:]),
+        (CASES[3], 2, 2, False),
+        *((case, case[1], case[2], True) for case in (CASES[0], CASES[1], CASES[3])),
     ],
 )
 def test_a_round_or_a_sweep_too_many_or_too_few_or_another_prior_is_caught(case, r, n_sweeps, even_prior):
@@ -99,7 +98,7 @@ def test_a_round_or_a_sweep_too_many_or_too_few_or_another_prior_is_caught(case,
 def test_a_layer_that_is_passed_over_on_the_way_down_is_caught():
     of = stack_of("deep_2_2_2")
     with pytest.raises(AssertionError, match="χ²"):
-        assert_follows(generated("deep_2_2_2", 1, 1), of, descended(Stack(of.pairs[:1]), independent(uneven(of)), 1))
+        assert_follows(generated("deep_2_2_2", 2, 1), of, descended(Stack(of.pairs[:1]), independent(uneven(of)), 2))
 
 
 GREY = np.random.default_rng(0).uniform(size=(23, 2))
@@ -152,7 +151,7 @@ REFUSED = {
     "half a round": ({"r": 1.5}, "r must be a whole number, 1 or more; got 1.5"),
     "no sweep": ({"n_sweeps": 0}, "n_sweeps must be a whole number, 1 or more; got 0"),
     "no samples": ({"n_samples": 0}, "n_samples must be a whole number, 1 or more; got 0"),
-    "a negative seed": ({"seed": -1}, "seed must be a whole number, 0 or more; got -1"),
+    "a negative seed": ({"seed": -1}, "seed must be a whole number from 0 to 2**32 − 1; got -1"),
     "an unknown prior": ({"prior": "unifrom"}, "unknown prior 'unifrom': did you mean 'uniform'?"),
     "a prior too long": (
         {"prior": [0.5, 0.6, 0.7]},

@@ -140,7 +140,7 @@ def test_a_machine_in_single_precision_fills_gaps_too():
 
 
 GOOD = [[1, NAN, 0]]
-HEARD = "known values are heard as bits: binarise is a threshold in [0, 1]; got "
+HEARD = "known values are heard as bits: binarise is a threshold, at least 0 and below 1; got "
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ HEARD = "known values are heard as bits: binarise is a threshold in [0, 1]; got 
         (GOOD, {"n_sweeps": 0}, "n_sweeps must be a whole number, 1 or more; got 0."),
         (GOOD, {"n_sweeps": 2.5}, "n_sweeps must be a whole number, 1 or more; got 2.5."),
         (GOOD, {"n_chains": -1}, "n_chains must be a whole number, 1 or more; got -1."),
-        (GOOD, {"seed": -3}, "seed must be a whole number, 0 or more; got -3."),
+        (GOOD, {"seed": -3}, "seed must be a whole number from 0 to 2**32 − 1; got -3."),
         (GOOD, {"temperature": 0.0}, "temperature must be a number at least 1e-06; got 0.0."),
         (GOOD, {"temperature": -1}, "temperature must be a number at least 1e-06; got -1."),
         (GOOD, {"temperature": NAN}, "temperature must be a number at least 1e-06; got nan."),

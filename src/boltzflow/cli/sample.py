@@ -47,6 +47,7 @@ def sample(
     saved = files.read(model)
     if top_down or isinstance(saved.model, bf.Stack):
         chains = {"--given": given, "--n-chains": n_chains, "--probabilities": probabilities or None}
+        chains["--temperature"] = None if temperature == 1.0 else temperature
         if named := [name for name, value in chains.items() if value is not None]:
             raise InputError(
                 f"{named[0]} is for Gibbs chains; from the top down there is nothing to hold or to choose."

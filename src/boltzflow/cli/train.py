@@ -71,7 +71,7 @@ def train(
     """
     from boltzflow.data.sources import find
 
-    source = find(data, data_dir)
+    source = _first_rows(find(data, data_dir), rows)
     folder = out or _free_name(Path("runs"), f"{source.name}-{rule}")
     _check_out(folder, overwrite)
     settings = {
@@ -85,9 +85,9 @@ def train(
         "seed": seed,
     }
     shape = Shape(_widths(hidden), lateral, joint)
-    run = _learn(source, rule, _options(option or []), shape, rows, settings, quiet=json)
+    run = _learn(source, rule, _options(option or []), shape, settings, quiet=json)
     errors = _errors(run, source)
-    about = _about(run, source, rows, errors)
+    about = _about(run, source, errors)
     _write(folder, run, source, about, overwrite)
     if json:
         emit({"model": str(folder), **about})
@@ -95,12 +95,23 @@ def train(
         _report(run, errors, folder, has_pictures=source.pictures is not None)
 
 
+def _first_rows(source: "Source", rows: int | None) -> "Source":
+    from dataclasses import replace
+
+    from boltzflow.bits import as_table
+    from boltzflow.errors import check_count
+
+    table = as_table(source.train)
+    if rows is not None and check_count("rows", rows) > len(table):
+        raise InputError(f"--rows asks for {rows} rows, but {source.name} has {len(table)}.")
+    return replace(source, train=table[:rows])
+
+
 def _learn(
     source: "Source",
     rule: str,
     options: dict[str, Any],
     shape: Shape,
-    rows: int | None,
     settings: dict[str, Any],
     *,
     quiet: bool,
@@ -108,18 +119,12 @@ def _learn(
     from contextlib import nullcontext
 
     import boltzflow as bf
-    from boltzflow.bits import as_table
-    from boltzflow.errors import check_count
     from boltzflow.learning.rules import make_rule
 
-    table = as_table(source.train)
-    if rows is not None and check_count("rows", rows) > len(table):
-        raise InputError(f"--rows asks for {rows} rows, but {source.name} has {len(table)}.")
-    table = table[:rows]
-    model = _model(table.shape[1], make_rule(rule, **options).name, shape, settings["seed"])
+    model = _model(source.train.shape[1], make_rule(rule, **options).name, shape, settings["seed"])
     with nullcontext(None) if quiet else bf.ProgressBar(f"{source.name}, {rule}") as bar:
         callbacks = [] if bar is None else [bar]
-        return bf.train(model, table, rule=rule, rule_options=options, callbacks=callbacks, **settings)
+        return bf.train(model, source.train, rule=rule, rule_options=options, callbacks=callbacks, **settings)
 
 
 def _widths(hidden: str | None) -> tuple[int, ...] | None:
@@ -153,7 +158,7 @@ def _errors(run: "Run", source: "Source") -> "list[SideErrors]":
     return side_errors(run.model, pictures.shape, pictures.train, pictures.test)
 
 
-def _about(run: "Run", source: "Source", rows: int | None, errors: "list[SideErrors]") -> dict[str, Any]:
+def _about(run: "Run", source: "Source", errors: "list[SideErrors]") -> dict[str, Any]:
     """The resolved settings and what came of them: lies beside the model, and is what --json prints."""
     from dataclasses import asdict
 
@@ -163,7 +168,7 @@ def _about(run: "Run", source: "Source", rows: int | None, errors: "list[SideErr
 
     last = run.history[-1]
     facts = {
-        "data": {"name": source.name, "rows": rows or len(source.train), "columns": source.train.shape[1]},
+        "data": {"name": source.name, "rows": len(source.train), "columns": source.train.shape[1]},
         "rule": {"name": run.rule.name, **options_of(run.rule)},
         "settings": asdict(run.settings),
         "epochs_run": len(run.history),
@@ -171,7 +176,7 @@ def _about(run: "Run", source: "Source", rows: int | None, errors: "list[SideErr
         "seconds": round(sum(record.seconds for record in run.history), 3),
         "notes": list(run.notes),
     }
-    if len(run.model.layout.widths) > 2:
+    if len(run.model.layout.widths) > 1:
         of = run.model if isinstance(run.model, Stack) else as_stack(run.model)
         facts["mean_activations"] = mean_activations(of, source.train).tolist()
     if source.pictures is not None:
@@ -258,6 +263,8 @@ def _options(given: list[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> int | float | str:
+    if text in ("true", "false"):
+        return text == "true"
     for kind in (int, float):
         try:
             return kind(text)

@@ -43,7 +43,7 @@ def train_greedy(
     """
     check_model(model)
     if not isinstance(model, Stack):
-        raise InputError(f"train_greedy trains the pairs of a stack; got {model!r}. Use train.")
+        raise InputError(f"train_greedy trains the pairs of a stack; got {model!r}. Use train, or cut it by as_stack.")
     sweeps = check_count("sweeps", sweeps)
     seed = check_seed(options.get("seed", 0))
     rows, trained = data, []

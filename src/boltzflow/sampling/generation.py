@@ -109,11 +109,14 @@ def _propagated(of: Stack, visible: Float[Array, "batch n_visible"]) -> Float[Ar
 def _top_prior(of: Stack, prior: Prior | Sequence[float] | np.ndarray, data: Any) -> Float[np.ndarray, " top"]:
     width = of.layout.widths[-1]
     if not isinstance(prior, str):
-        given = np.asarray(prior, dtype=float)
+        try:
+            given = np.asarray(prior, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"a prior is one probability for each of the {width} top units; got {prior!r}.") from None
         if given.shape != (width,) or not ((given >= 0) & (given <= 1)).all():
             raise InputError(
                 f"a prior is one probability for each of the {width} top units; got shape {given.shape} "
-                f"with values from {given.min(initial=0):g} to {given.max(initial=0):g}."
+                f"with values from {given.min(initial=np.inf):g} to {given.max(initial=-np.inf):g}."
             )
         return given
     check_choice("prior", prior, ("uniform", "mean"))
