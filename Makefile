@@ -13,6 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 venv: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 	$(PIP) install --constraint constraints.txt --editable .
 	@touch $@
@@ -34,7 +35,8 @@ check: .venv/installed-dev
 	$(BIN)/python tools/check_wheel.py
 
 bench: .venv/installed-dev
-	$(BIN)/python benchmarks/epochs.py
+	$(BIN)/python benchmarks/epochs.py --peers
+	$(BIN)/python benchmarks/deep.py
 
 format: .venv/installed-dev
 	$(BIN)/ruff format .
