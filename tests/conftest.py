@@ -5,6 +5,7 @@ from jaxtyping import install_import_hook
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_disable_most_optimizations", True)  # most of the time goes into compiling
 install_import_hook("boltzflow", "shapes.check")
 
 import pytest

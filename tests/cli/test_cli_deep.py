@@ -15,12 +15,10 @@ from deep_oracles import types_unchecked
 
 QUICK = ("--epochs", "1", "--rows", "30", "--batch-size", "30", "--json")
 DEEP = {
-    "stack": (lambda: bf.stack(6, 6, 6, 6), ("--hidden", "6-6-6")),
-    "coupled stack": (lambda: bf.stack(6, 6, 6, lateral=True), ("--hidden", "6-6", "--lateral")),
-    "joint": (lambda: bf.deep(6, 6, 6), ("--hidden", "6-6", "--joint")),
-    "one coupled layer": (lambda: bf.deep(6, 6, lateral=True), ("--hidden", "6", "--lateral")),
+    "stack": (lambda: bf.stack(6, 6, 6, 6), ("--hidden", "6-6-6"), {"order": "authors"}),
+    "joint": (lambda: bf.deep(6, 6, 6, lateral=True), ("--hidden", "6-6", "--joint", "--lateral"), {"method": "gibbs"}),
+    "one coupled layer": (lambda: bf.deep(6, 6, lateral=True), ("--hidden", "6", "--lateral"), {}),
 }
-RULES = {"coupled stack": {"order": "authors"}, "joint": {"method": "gibbs"}}
 
 
 @pytest.fixture
@@ -40,12 +38,12 @@ def call(monkeypatch, capfd, tmp_path):
 
 @pytest.mark.parametrize("name", DEEP)
 def test_the_command_line_trains_what_the_library_trains_and_notes_mean_activations_of_the_top(call, name):
-    build, words = DEEP[name]
-    options = [word for option in RULES.get(name, {}).items() for word in ("--option", "=".join(option))]
+    build, words, rule_options = DEEP[name]
+    options = [word for option in rule_options.items() for word in ("--option", "=".join(option))]
     code, out, err = call("train", "survey.csv", "--out", "model", *words, *options, *QUICK)
     assert (code, err) == (0, "")
     rows, model = np.loadtxt("survey.csv", delimiter=",")[:30], bf.load("model")
-    run = bf.train(build(), rows, rule_options=RULES.get(name), epochs=1, batch_size=30)
+    run = bf.train(build(), rows, rule_options=rule_options, epochs=1, batch_size=30)
     assert jax.tree.structure(model) == jax.tree.structure(run.model)
     assert all(map(np.array_equal, jax.tree.leaves(model), jax.tree.leaves(run.model)))
     of = model if isinstance(model, bf.Stack) else bf.as_stack(model)

@@ -2,17 +2,8 @@
 
 from collections.abc import Iterator
 
-import jax
 import jaxtyping
 import pytest
-
-
-@pytest.fixture(autouse=True)
-def compiled_quickly() -> Iterator[None]:
-    """Without optimisation, which a few rows would not repay."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture

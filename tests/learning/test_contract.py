@@ -71,7 +71,9 @@ def test_the_same_key_gives_the_same_bits(rule, machine):
     assert bytes_of(once) == bytes_of(twice)
 
 
-@pytest.mark.parametrize(("rule", "machine"), A_MACHINE_EACH[:-2], indirect=["machine"])
+@pytest.mark.parametrize(
+    ("rule", "machine"), [pair for pair in A_MACHINE_EACH if not RULES[pair[0]].convex], indirect=["machine"]
+)
 def test_another_key_gives_other_draws(rule, machine):
     data, other = some_examples(machine), jax.random.key(4)
     state = begun(RULES[rule], machine, data, KEY)
@@ -171,9 +173,8 @@ def test_a_unit_moves_the_updates_at_itself_and_its_neighbours_and_no_other(rule
         np.testing.assert_array_equal(moved(machine.layout, update(machine, rows), after), heard(machine, unit))
 
 
-def test_with_data_and_chains_held_a_unit_moves_no_contrastive_update_away_from_itself_and_its_neighbours(machine):
-    assert RULES["cd"].local
-    assert RULES["pcd"].local
+def test_with_data_and_chains_held_a_unit_moves_no_contrastive_update_far_from_itself(machine):
+    assert {RULES[rule].local for rule in ("cd", "pcd")} == {True}
     data, chains, even = coin_rows(15, machine.layout.n_units), coin_rows(7, machine.layout.n_units, 1), jnp.ones
 
     def update(model: Machine, rows: np.ndarray, other: np.ndarray) -> Machine:

@@ -201,7 +201,7 @@ def test_draws_by_mean_field_follow_the_means_of_a_coupled_machine_and_not_its_l
 STANDSTILL = {"learning_rate": 1e-300, "optimiser": "sgd", "decay": 0.0, "bias_start": "keep", "batch_size": 5}
 
 
-@LATERAL
+@PLAIN
 def test_carried_completions_belong_to_their_examples_however_these_are_shuffled_and_cut(machine):
     """Three epochs of a machine that stands still, against sweeps of all rows in their own order."""
     rows, rule = coin_rows(23, 2), VPF(method="gibbs", carry=True, completions=2)

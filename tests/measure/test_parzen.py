@@ -73,8 +73,8 @@ def with_gap(values: np.ndarray) -> np.ndarray:
 
 
 REFUSED = {
-    "other widths": (table(5), table(4, 5), 0.2, "tables of equal width; got shapes (5, 6) and (4, 5)"),
-    "a row": (table(5), table(4)[0], 0.2, "tables of equal width; got shapes (5, 6) and (6,)"),
+    "other widths": (table(5), table(4, 5), 0.2, "got shapes (5, 6) and (4, 5)"),
+    "a row": (table(5), table(4)[0], 0.2, "got shapes (5, 6) and (6,)"),
     "no centres": (table(5)[:0], table(4), 0.2, "got shapes (0, 6) and (4, 6)"),
     "no points": (table(5), table(4)[:0], 0.2, "got shapes (5, 6) and (0, 6)"),
     "no width": (table(5), table(4), 0.0, "sigma must be a number above 0; got 0.0"),

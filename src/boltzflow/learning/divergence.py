@@ -9,7 +9,8 @@ from boltzflow.errors import DivergenceError
 from boltzflow.learning.contract import Examples
 from boltzflow.learning.step import TrainState, one_step, split_batches
 from boltzflow.learning.task import Task
-from boltzflow.machine.stack import Model, Stack, parts
+from boltzflow.machine.machine import Machine, local_fields
+from boltzflow.machine.stack import Model, Stack, parts, with_parts
 
 
 @jax.jit
@@ -56,13 +57,25 @@ def _error(
     where, size = steepest_unit(updates)
     what = f"the gradient of {where} reached {size:.3g}"
     if all_finite(updates) and not all_finite(reached):
-        where, _ = steepest_unit(reached)
-        what = f"its step left the range of numbers, first at {where}"
+        where, _ = steepest_unit(heard_from_all(reached))
+        what = f"its step left the range of numbers at {where}"
+    elif all_finite(updates):
+        what = "its objective is no longer a number"
     cause = f" with learning_rate={task.settings.learning_rate:g}" if task.settings.rated else ""
     return DivergenceError(
         f"training by {task.rule.name} diverged in epoch {int(state.epoch) + 1}, step {k + 1}: {what}{cause}; "
-        f" {_ADVICE_LBFGS if task.settings.lbfgs else _ADVICE}."
+        f"{_ADVICE_LBFGS if task.settings.lbfgs else _ADVICE}."
     )
+
+
+def heard_from_all(model: Model) -> Model:
+    """Each bias replaced by the unit's field where all units are 1: not finite at both ends of a coupling that is not."""
+    found = []
+    for part in parts(model):
+        ones = tuple(jnp.ones((1, width), part.dtype) for width in part.layout.widths)
+        fields = tuple(field[0] for field in local_fields(part, ones))
+        found.append(Machine(part.layout, part.couplings, fields))
+    return with_parts(model, found)
 
 
 def steepest_unit(updates: Model) -> tuple[str, float]:

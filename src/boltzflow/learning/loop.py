@@ -18,7 +18,7 @@ from boltzflow.learning.optimum import learn_whole, steepest
 from boltzflow.learning.rules import make_rule
 from boltzflow.learning.settings import Settings, learning_rates, make_settings
 from boltzflow.learning.start import set_biases
-from boltzflow.learning.step import TrainState, begin_chunk, begin_descent, learn_chunk
+from boltzflow.learning.step import TrainState, begin_chunk, begin_descent, begin_rule, learn_chunk
 from boltzflow.learning.task import Task, chunks, make_task
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Model, Stack
@@ -143,8 +143,9 @@ def start(machine: Model, task: Task) -> TrainState:
     """The state before the first epoch."""
     machine = set_biases(machine, task.data.values, task.settings.bias_start)
     key = jax.random.key(task.settings.seed)
-    first = next(chunks(task, key))
-    rule_state = task.rule.init(machine, first, key=jax.random.fold_in(key, int(Purpose.START)))
+    before_first = jax.random.fold_in(key, 0)
+    first = next(chunks(task, before_first))
+    rule_state = begin_rule(task.rule, machine, first, jax.random.fold_in(before_first, int(Purpose.START)))
     optimiser_state = begin_descent(task.optimiser, machine)
     return TrainState(machine, optimiser_state, rule_state, jnp.zeros((), jnp.int32), key)
 

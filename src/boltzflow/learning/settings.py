@@ -69,6 +69,8 @@ class Settings:
         check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("bias_start", self.bias_start, ("auto", "log-odds", "keep"))
         check_binarise(self.binarise)
+        if not isinstance(self.shuffle, bool):
+            raise InputError(f"shuffle is True or False; got {self.shuffle!r}.")
         if self.chunk_rows is not None:
             check_count("chunk_rows", self.chunk_rows)
         if self.lbfgs and self.binarise == "draw":

@@ -50,6 +50,12 @@ def descend(
 
 
 @partial(jax.jit, static_argnums=0)
+def begin_rule(rule: Rule, model: Model, chunk: Examples, key: Key[Array, ""]) -> RuleState:
+    """The rule's first state, compiled."""
+    return rule.init(model, chunk, key=key)
+
+
+@partial(jax.jit, static_argnums=0)
 def begin_chunk(rule: Rule, model: Model, rule_state: RuleState, chunk: Examples, key: Key[Array, ""]) -> RuleState:
     """The rule's preparation for the rows that come next, compiled."""
     return rule.begin_epoch(model, rule_state, chunk, key=key)
