@@ -32,10 +32,18 @@ def parzen_log_density(
     centres: Float[np.ndarray, "centres pixels"], points: Float[np.ndarray, "points pixels"], sigma: float
 ) -> Float[np.ndarray, " points"]:
     """log p(x) = log (1/n) Σ_c exp(−‖x − c‖²/2σ²) − ½ d log 2πσ², for each point [§DBM: LL]."""
-    if centres.ndim != 2 or points.ndim != 2 or centres.shape[1] != points.shape[1] or not len(centres):
+    if (
+        centres.ndim != 2
+        or points.ndim != 2
+        or centres.shape[1] != points.shape[1]
+        or not len(centres)
+        or not len(points)
+    ):
         raise InputError(
             f"centres and points are tables of equal width; got shapes {centres.shape} and {points.shape}."
         )
+    if np.isnan(centres).any() or np.isnan(points).any():
+        raise InputError("a density needs whole rows; some values of centres or points are missing (NaN).")
     sigma = check_real("sigma", sigma, above=True)
     placed = jnp.asarray(centres, jnp.float32)
     parts = [
@@ -60,4 +68,4 @@ def parzen_score(
 ) -> ParzenScore:
     """Mean log-density of points, with its standard error over points."""
     found = parzen_log_density(centres, points, sigma)
-    return ParzenScore(float(found.mean()), float(found.std() / np.sqrt(len(found))), sigma, len(centres))
+    return ParzenScore(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))), sigma, len(centres))
