@@ -178,6 +178,16 @@ def test_one_gibbs_sweep_from_hidden_units_at_0_is_algorithm_1_bit_for_bit(machi
 
 
 @PLAIN
+def test_a_step_of_mean_field_goes_from_the_bottom_up(machine):
+    """The first layer hears nothing from above yet, the second one hears the first layer's new means."""
+    w, b, x = oracles.couplings(machine), oracles.biases(machine), oracles.bits(2)
+    first = oracles.sigmoid(x @ w[:2, 2:4] + b[2:4])
+    second = oracles.sigmoid(first @ w[2:4, 4:] + b[4:])
+    found = jax.jit(mean_field)(machine, jnp.asarray(x), 1.0, 1)
+    oracles.close(oracles.whole(found), np.concatenate([x, first, second], axis=1))
+
+
+@PLAIN
 def test_mean_field_descends_the_variational_free_energy_which_stays_above_the_free_energy(machine):
     visible = jnp.asarray(oracles.bits(2))
     run = jax.jit(mean_field)

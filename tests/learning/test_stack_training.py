@@ -224,7 +224,8 @@ def test_one_bias_that_was_set_anywhere_in_a_stack_keeps_all_of_them(pair, layer
 @pytest.mark.parametrize("optimiser", ["sgd", "momentum"])
 def test_couplings_of_every_pair_decay_and_biases_do_not(optimiser):
     """A step of descent along a gradient of zero takes rate · decay · w from each coupling."""
-    of, settings = small_stack(), make_settings({"decay": 0.5, "learning_rate": 0.125, "optimiser": optimiser})
+    of = bf.stack(2, 2, 2, lateral=[True, False], dtype=jnp.float64)
+    settings = make_settings({"decay": 0.5, "learning_rate": 0.125, "optimiser": optimiser})
     descent, nothing = make_optimiser(settings, 100), jax.tree.map(jnp.zeros_like, of)
     after, _ = descend(descent, nothing, begin_descent(descent, of), of)
     for before, pair in zip(of.pairs, after.pairs, strict=True):

@@ -63,15 +63,11 @@ def assert_follows(found: tuple[np.ndarray, np.ndarray], of: Stack, law: np.ndar
     assert_same_distribution(counts, np.bincount(outcome.ravel(), law))
 
 
-CASES = [
-    ("deep_2_2_2", 2, 1),
-    ("deep_2_2_2_lateral", 1, 1),
-    ("deep_2_2_2_lateral", 2, 2),
-    ("lateral_3_3", 2, 1),
-]
+PLAIN, LATERAL, BOTH_LATERAL = ("deep_2_2_2", 2, 1), ("deep_2_2_2_lateral", 1, 1), ("lateral_3_3", 2, 1)
+SWEPT_TWICE = ("lateral_3_3", 2, 2)
 
 
-@pytest.mark.parametrize(("name", "r", "n_sweeps"), CASES)
+@pytest.mark.parametrize(("name", "r", "n_sweeps"), [PLAIN, LATERAL, BOTH_LATERAL, SWEPT_TWICE])
 def test_pixel_probabilities_follow_the_enumerated_kernels_of_algorithm_2(name, r, n_sweeps):
     of = stack_of(name)
     law = descended(of, independent(uneven(of)), r, n_sweeps)
@@ -81,11 +77,12 @@ def test_pixel_probabilities_follow_the_enumerated_kernels_of_algorithm_2(name, 
 @pytest.mark.parametrize(
     ("case", "r", "n_sweeps", "even_prior"),
     [
-        *((case, case[1] + 1, case[2], False) for case in (CASES[0], CASES[1], CASES[3])),
-        *((case, 1, case[2], False) for case in (CASES[0], CASES[2], CASES[3])),
-        *((case, case[1], 0, False) for case in CASES[1:]),
-        (CASES[3], 2, 2, False),
-        *((case, case[1], case[2], True) for case in (CASES[0], CASES[1], CASES[3])),
+        *((case, case[1] + 1, case[2], False) for case in (PLAIN, LATERAL, BOTH_LATERAL)),
+        *((case, 1, case[2], False) for case in (PLAIN, BOTH_LATERAL)),
+        *((case, case[1], 0, False) for case in (LATERAL, BOTH_LATERAL)),
+        (BOTH_LATERAL, 2, 2, False),
+        (SWEPT_TWICE, 2, 1, False),
+        *((case, case[1], case[2], True) for case in (PLAIN, LATERAL, BOTH_LATERAL)),
     ],
 )
 def test_a_round_or_a_sweep_too_many_or_too_few_or_another_prior_is_caught(case, r, n_sweeps, even_prior):
@@ -98,7 +95,7 @@ def test_a_round_or_a_sweep_too_many_or_too_few_or_another_prior_is_caught(case,
 def test_a_layer_that_is_passed_over_on_the_way_down_is_caught():
     of = stack_of("deep_2_2_2")
     with pytest.raises(AssertionError, match="χ²"):
-        assert_follows(generated("deep_2_2_2", 2, 1), of, descended(Stack(of.pairs[:1]), independent(uneven(of)), 2))
+        assert_follows(generated(*PLAIN), of, descended(Stack(of.pairs[:1]), independent(uneven(of)), 2))
 
 
 GREY = np.random.default_rng(0).uniform(size=(23, 2))

@@ -42,8 +42,11 @@ def parzen_log_density(
         raise InputError(
             f"centres and points are tables of equal width; got shapes {centres.shape} and {points.shape}."
         )
-    if np.isnan(centres).any() or np.isnan(points).any():
-        raise InputError("a density needs whole rows; some values of centres or points are missing (NaN).")
+    for what, table in (("centres", centres), ("points", points)):
+        if (gaps := np.argwhere(np.isnan(table))).size:
+            raise InputError(
+                f"a density needs whole rows; of the {what}, row {gaps[0, 0]}, column {gaps[0, 1]} is missing (NaN)."
+            )
     sigma = check_real("sigma", sigma, above=True)
     placed = jnp.asarray(centres, jnp.float32)
     parts = [
