@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-import jax
 import jaxtyping
 import numpy as np
 
 import oracles
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
-from boltzflow.machine.stack import Model, Stack
+from boltzflow.machine.stack import Stack
 
 
 def units_of(layout: Layout, layer: int) -> range:
@@ -27,11 +26,6 @@ def numbers(states: np.ndarray) -> np.ndarray:
 def layer_of_units(layout: Layout) -> np.ndarray:
     """The layer of each unit, all units counted through."""
     return np.repeat(np.arange(len(layout.widths)), layout.widths)
-
-
-def hotter(model: Model, beta: float) -> Model:
-    """The same machine at another temperature: all parameters times β."""
-    return jax.tree.map(lambda leaf: beta * leaf, model)
 
 
 def redrawn(machine: Machine, law: np.ndarray, unit: int, heard: np.ndarray) -> np.ndarray:

@@ -98,8 +98,9 @@ def test_what_is_not_a_whole_stack_is_refused(spoil, sentence, tmp_path):
         bf.load(tmp_path / "model")
 
 
-def test_numbers_that_belong_to_no_layer_are_refused(tmp_path):
+@pytest.mark.parametrize("name", ["9.bias.0", "0.bias.9", "0.coupling.1"])
+def test_numbers_that_belong_to_no_layer_are_refused(name, tmp_path):
     bf.save(bf.rbm(3, 2), tmp_path / "model")
-    change_numbers(lambda numbers: numbers | {"9.bias.0": np.zeros(3, np.float32)})(tmp_path / "model")
+    change_numbers(lambda numbers: numbers | {name: np.zeros(3, np.float32)})(tmp_path / "model")
     with pytest.raises(InputError, match="do not fit"):
         bf.load(tmp_path / "model")

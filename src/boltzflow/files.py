@@ -174,6 +174,16 @@ def _model(described: dict[str, Any], numbers: dict[str, np.ndarray]) -> Model:
 
 def _machine(described: dict[str, Any], numbers: dict[str, np.ndarray]) -> Machine:
     layout = _layout(described, numbers)
+    counts = {
+        "coupling": len(layout.wirings),
+        "bias": len(layout.widths),
+        "rows": len(layout.wirings),
+        "columns": len(layout.wirings),
+    }
+    for name in numbers:
+        kind, _, place = name.partition(".")
+        if not place.isdecimal() or int(place) >= counts.get(kind, 0):
+            raise InputError(f"{name} belongs to no layer and no wiring")
     couplings = tuple(jnp.asarray(numbers[f"coupling.{k}"]) for k in range(len(layout.wirings)))
     return Machine(layout, couplings, tuple(jnp.asarray(numbers[f"bias.{k}"]) for k in range(len(layout.widths))))
 

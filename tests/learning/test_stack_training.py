@@ -64,10 +64,9 @@ DEEP = {
 EACH = pytest.mark.parametrize("name", DEEP)
 
 
-def run_of(name: str, model: Model | None = None, **settings: object) -> Run:
+def run_of(name: str, **settings: object) -> Run:
     built, rule, options = DEEP[name]
-    model = BUILT[built]() if model is None else model
-    return bf.train(model, ROWS, rule=rule, rule_options=options, **{**SETTINGS, **settings})
+    return bf.train(BUILT[built](), ROWS, rule=rule, rule_options=options, **{**SETTINGS, **settings})
 
 
 @cache

@@ -66,9 +66,13 @@ def test_the_score_is_the_mean_with_its_standard_error():
     np.testing.assert_allclose(score.error, scipy.stats.sem(each), rtol=1e-12)
 
 
-def with_gap(values: np.ndarray) -> np.ndarray:
+def test_one_point_has_no_standard_error():
+    assert not np.isfinite(parzen_score(table(7), table(1)).error)
+
+
+def with_gap(values: np.ndarray, gap: float = np.nan) -> np.ndarray:
     values = values.copy()
-    values[1, 2] = np.nan
+    values[1, 2] = gap
     return values
 
 
@@ -81,6 +85,8 @@ REFUSED = {
     "a negative width": (table(5), table(4), -1.0, "sigma must be a number above 0; got -1.0"),
     "an endless width": (table(5), table(4), np.inf, "sigma must be a number above 0; got inf"),
     "a gap in the centres": (with_gap(table(5)), table(4), 0.2, "row 1, column 2"),
+    "an endless centre": (with_gap(table(5), np.inf), table(4), 0.2, "row 1, column 2"),
+    "words": (table(5), table(4).astype(str), 0.2, "numbers"),
     "a gap in the points": (table(5), with_gap(table(4)), 0.2, "row 1, column 2"),
 }
 

@@ -43,9 +43,11 @@ def parzen_log_density(
             f"centres and points are tables of equal width; got shapes {centres.shape} and {points.shape}."
         )
     for what, table in (("centres", centres), ("points", points)):
-        if (gaps := np.argwhere(np.isnan(table))).size:
+        if table.dtype.kind not in "biuf":
+            raise InputError(f"{what} are numbers; got an array of type {table.dtype}.")
+        if (gaps := np.argwhere(~np.isfinite(table))).size:
             raise InputError(
-                f"a density needs whole rows; of the {what}, row {gaps[0, 0]}, column {gaps[0, 1]} is missing (NaN)."
+                f"a density needs whole rows; of the {what}, row {gaps[0, 0]}, column {gaps[0, 1]} is missing or not finite."
             )
     sigma = check_real("sigma", sigma, above=True)
     placed = jnp.asarray(centres, jnp.float32)
@@ -71,4 +73,9 @@ def parzen_score(
 ) -> ParzenScore:
     """Mean log-density of points, with its standard error over points."""
     found = parzen_log_density(centres, points, sigma)
-    return ParzenScore(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))), sigma, len(centres))
+    return ParzenScore(
+        float(found.mean()),
+        float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan"),
+        sigma,
+        len(centres),
+    )
