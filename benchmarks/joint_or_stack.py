@@ -3,7 +3,7 @@
     python benchmarks/joint_or_stack.py [--data-dir DIR] [--epochs 20] [--rows 50000]
 
 For 784-196-196-64 it prints Σ w² of each pair of layers, per unit of the upper one, and the Parzen score of pictures generated
-by Algorithm 2 (σ = 0.2, 10,000 centres; judged on digits 50,001–60,000). Half an hour on two cores.
+by Algorithm 2 (σ = 0.2, 10,000 centres; judged on digits 50,001–60,000). Some five minutes on two cores.
 """
 
 import argparse

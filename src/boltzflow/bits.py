@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 
 from boltzflow.errors import InputError
 
@@ -131,3 +132,9 @@ def as_numbers(data: Any) -> np.ndarray:
     if values.dtype.kind not in "iuf":
         raise InputError(f"data are numbers in [0, 1] or booleans; got an array of type {values.dtype}.")
     return values
+
+
+def log_odds(values: np.ndarray) -> Float[np.ndarray, " n_visible"]:
+    """log p/(1 − p) with p = (n₁ + ½)/(n + 1), finite for constant columns too [ours]."""
+    lit, n_rows = values.sum(axis=0, dtype=np.float64), len(values)
+    return np.log((lit + 0.5) / (n_rows - lit + 0.5))

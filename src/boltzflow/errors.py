@@ -19,7 +19,8 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     names = sorted(known)
     near = difflib.get_close_matches(str(name).casefold(), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(names)}.")
+    choices = f"known are {', '.join(names)}" if names else "there are none"
+    return InputError(f"unknown {kind} {name!r}: {hint}{choices}.")
 
 
 def check_choice(kind: str, value: object, known: Iterable[str]) -> None:

@@ -7,24 +7,9 @@ import numpy as np
 import pytest
 
 import boltzflow as bf
-from boltzflow import cli
 
 PROGRAM = [sys.executable, "-c", "import sys; from boltzflow.cli import main; sys.argv[0] = 'boltzflow'; main()"]
 QUICK = ("--epochs", "2", "--hidden", "8", "--rows", "200")
-
-
-@pytest.fixture
-def call(monkeypatch, capfd, tmp_path):
-    """Run a command line in a folder of its own: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["boltzflow", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return (ended.value.code or 0, *capfd.readouterr())
-
-    return run
 
 
 @pytest.fixture

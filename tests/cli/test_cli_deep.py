@@ -1,14 +1,12 @@
 """Deep machines from the command line: several widths are a stack, --joint makes one machine of them."""
 
 import json
-import sys
 
 import jax
 import numpy as np
 import pytest
 
 import boltzflow as bf
-from boltzflow import cli
 from boltzflow.machine.stack import as_deep
 from boltzflow.sampling.generation import mean_activations
 from deep_oracles import types_unchecked
@@ -16,30 +14,25 @@ from deep_oracles import types_unchecked
 QUICK = ("--epochs", "1", "--rows", "30", "--batch-size", "30", "--json")
 DEEP = {
     "stack": (lambda: bf.stack(6, 6, 6, 6), ("--hidden", "6-6-6"), {"order": "authors"}),
-    "joint": (lambda: bf.deep(6, 6, 6, lateral=True), ("--hidden", "6-6", "--joint", "--lateral"), {"method": "gibbs"}),
+    "joint": (
+        lambda: bf.deep(6, 6, 6, lateral=True),
+        ("--hidden", "6-6", "--joint", "--lateral"),
+        {"method": "gibbs", "sweeps": 2},
+    ),
     "one coupled layer": (lambda: bf.deep(6, 6, lateral=True), ("--hidden", "6", "--lateral"), {}),
 }
 
 
-@pytest.fixture
-def call(monkeypatch, capfd, tmp_path):
-    """Run a command line in a folder of its own: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def survey(call):
+    """Some rows of answers in the folder that the commands run in."""
     np.savetxt("survey.csv", (np.random.default_rng(0).random((40, 6)) < 0.4).astype(int), delimiter=",", fmt="%d")
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["boltzflow", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return (ended.value.code or 0, *capfd.readouterr())
-
-    return run
 
 
 @pytest.mark.parametrize("name", DEEP)
 def test_the_command_line_trains_what_the_library_trains_and_notes_mean_activations_of_the_top(call, name):
     build, words, rule_options = DEEP[name]
-    options = [word for option in rule_options.items() for word in ("--option", "=".join(option))]
+    options = [word for option in rule_options.items() for word in ("--option", f"{option[0]}={option[1]}")]
     code, out, err = call("train", "survey.csv", "--out", "model", *words, *options, *QUICK)
     assert (code, err) == (0, "")
     rows, model = np.loadtxt("survey.csv", delimiter=",")[:30], bf.load("model")
@@ -111,6 +104,7 @@ def test_one_hidden_layer_is_sampled_from_the_top_down_without_more_ado(saved):
 
 
 TRAIN = ("train", "survey.csv", "--epochs", "1")
+GIBBS = ("--option", "method=gibbs", "--option", "sweeps=2")
 WRONG = {
     "a width left out": ((*TRAIN, "--hidden", "6-"), "--hidden is a width, or widths with dashes as in 196-196-64"),
     "a width below zero": ((*TRAIN, "--hidden", "-3"), "--hidden is a width, or widths with dashes as in 196-196-64"),
@@ -124,7 +118,7 @@ WRONG = {
         "rule 'cd' trains one machine, and the layout is 6-6-5",
     ),
     "a stack by mpf": ((*TRAIN, "--hidden", "6-5", "--rule", "mpf"), "rule 'mpf' is for fully visible machines"),
-    "a stack by gibbs": ((*TRAIN, "--hidden", "6-5", "--option", "method=gibbs"), "completes one joint machine"),
+    "a stack by gibbs": ((*TRAIN, "--hidden", "6-5", *GIBBS), "completes one joint machine"),
     "no sweep": (
         (*TRAIN, "--hidden", "6-5", "--option", "sweeps=0"),
         "sweeps must be a whole number, 1 or more; got 0",
@@ -136,6 +130,13 @@ WRONG = {
     "true in words": ((*TRAIN, "--option", "carry=true"), "carry=True goes on with Gibbs sweeps"),
     "false in words": ((*TRAIN, "--option", "carry=false", "--epochs", "0"), "epochs must be a whole number"),
     "neither": ((*TRAIN, "--option", "carry=maybe"), "carry is True or False; got 'maybe'"),
+    "burn-in of a stack": (("sample", "stack", "--burn-in", "9"), "--burn-in is for Gibbs chains"),
+    "r of a joint machine": (("sample", "joint", "-r", "9"), "-r is for pictures from the top down; add --top-down"),
+    "sweeps of a joint machine": (("sample", "joint", "--sweeps", "2"), "--sweeps is for pictures from the top down"),
+    "gibbs that hears nothing": (
+        (*TRAIN, "--hidden", "6-5", "--joint", "--option", "method=gibbs"),
+        "its first sweep hears nothing from above: choose sweeps=2 or more, or carry=True",
+    ),
     "no round": (("sample", "stack", "-r", "0"), "r must be a whole number, 1 or more; got 0"),
     "an unknown prior": (("sample", "stack", "--prior", "unifrom"), "unknown prior 'unifrom': did you mean 'uniform'?"),
     "no means noted": (("sample", "unnoted"), "holds no mean activations of its top layer; use --prior uniform"),

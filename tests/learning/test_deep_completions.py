@@ -1,5 +1,6 @@
 """What the completion of a deep machine teaches and leaves alone, by enumeration; the ways to complete agree where they must."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -177,6 +178,47 @@ def test_one_gibbs_sweep_from_hidden_units_at_0_is_algorithm_1_bit_for_bit(machi
     assert bytes_of(swept) == bytes_of(fed)
 
 
+def passed(machine: Machine, visible: np.ndarray, n_passes: int) -> np.ndarray:
+    """Passes over hidden units one by one, from all at 0: each takes the mean that the others ask for."""
+    w, b = oracles.couplings(machine), oracles.biases(machine)
+    means = np.concatenate([visible, np.zeros((len(visible), len(b) - visible.shape[1]))], axis=1)
+    for unit in n_passes * list(range(visible.shape[1], len(b))):
+        means[:, unit] = oracles.sigmoid(means @ w[:, unit] + b[unit])
+    return means
+
+
+@pytest.mark.parametrize("machine", ["deep_2_2_2", "deep_2_2_2_lateral", "lateral_3_3", "zero_weights"], indirect=True)
+@pytest.mark.parametrize("n_passes", [1, 2, 5])
+def test_mean_field_updates_unit_after_unit(machine, n_passes):
+    visible = oracles.bits(machine.layout.n_visible)
+    found = jax.jit(mean_field)(machine, jnp.asarray(visible), 1.0, n_passes)
+    oracles.close(oracles.whole(found), passed(machine, visible, n_passes))
+
+
+def inhibited(n_units: int, strength: float) -> Machine:
+    """One visible unit, and hidden units that all silence each other: updated all at once they would flicker for ever."""
+    machine = bf.deep(1, n_units, lateral=True, dtype=jnp.float64)
+    return eqx.tree_at(lambda of: of.couplings[1], machine, jnp.full_like(machine.couplings[1], -strength))
+
+
+@pytest.mark.parametrize(("n_units", "strength"), [(20, 5.0), (49, 2.0)])
+def test_mean_field_settles_among_units_that_silence_each_other(n_units, strength):
+    machine, visible = inhibited(n_units, strength), jnp.ones((1, 1))
+    means = [np.asarray(jax.jit(mean_field)(machine, visible, 1.0, n)[1]) for n in (500, 501)]
+    np.testing.assert_allclose(*means, rtol=0, atol=1e-9)
+
+
+@LATERAL
+def test_couplings_inside_a_layer_of_a_stack_learn_nothing_under_the_exact_e_step(machine):
+    """Both their ends are hidden in their only pair; fed forward they learn a little."""
+    for pair in as_stack(machine).pairs:
+        exact = learned(pair, exactly_completed(pair, data_law(pair)))
+        fed = learned(pair, completed(pair, data_law(pair)))
+        oracles.close(exact[2, 3], 0.0)
+        assert np.abs(exact[:2, 2:]).max() > 0.1
+        assert np.abs(fed[2, 3]) > 1e-4
+
+
 @PLAIN
 def test_a_step_of_mean_field_goes_from_the_bottom_up(machine):
     """The first layer hears nothing from above yet, the second one hears the first layer's new means."""
@@ -187,7 +229,7 @@ def test_a_step_of_mean_field_goes_from_the_bottom_up(machine):
     oracles.close(oracles.whole(found), np.concatenate([x, first, second], axis=1))
 
 
-@PLAIN
+@DEEP
 def test_mean_field_descends_the_variational_free_energy_which_stays_above_the_free_energy(machine):
     visible = jnp.asarray(oracles.bits(2))
     run = jax.jit(mean_field)

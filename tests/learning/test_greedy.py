@@ -12,11 +12,11 @@ import boltzflow as bf
 from boltzflow.errors import InputError
 from boltzflow.learning import greedy
 from boltzflow.learning.completions import complete
-from boltzflow.learning.greedy import draw_hidden, train_greedy
+from boltzflow.learning.greedy import bits_of, draw_hidden, train_greedy
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Stack
 from boltzflow.sampling.uniforms import Purpose, stream
-from chance import assert_same_distribution, count_states, exact_draws
+from chance import assert_same_distribution, assert_same_mean, count_states, exact_draws
 from deep_oracles import completed, types_unchecked
 from machines import MACHINES
 
@@ -73,6 +73,29 @@ def test_grey_data_are_binarised_once_as_asked():
     grey = np.random.default_rng(0).uniform(size=(20, 3))
     cut, bits = (train_greedy(built(), rows, rule="cd", binarise=0.3, **SMALL) for rows in (grey, grey > 0.3))
     assert bytes_of(cut.model) == bytes_of(bits.model)
+
+
+def test_grey_data_that_are_drawn_each_epoch_are_drawn_once_for_the_pair_above():
+    """Rows of 0.4 are lit in four tenths of all bits; cut at a half they would be dark."""
+    values = np.full((2000, 3), 0.4, np.float32)
+    bits = bits_of(values, seed=1)
+    assert_same_mean(bits, 0.4)
+    np.testing.assert_array_equal(bits_of(bits, seed=1), bits)
+    told = {"rule": "vpf", "binarise": "draw", **SMALL}
+    first = bf.train(built().pairs[0], values[:20], **told)
+    above = draw_hidden(first.model, bits_of(values[:20], seed=3), 1, 3, 0)
+    run = train_greedy(built(), values[:20], **told)
+    assert bytes_of(run.model.pairs[1]) == bytes_of(bf.train(built().pairs[1], above, **told).model)
+
+
+def test_the_pair_above_learns_from_completions_as_cold_and_as_swept_as_the_rule_makes_them():
+    options = {"rule": "vpf", "rule_options": {"temperature": 0.5, "sweeps": 3}, **SMALL}
+    of = built(lateral=True)
+    first = bf.train(of.pairs[0], ROWS, **options)
+    above = draw_hidden(first.model, ROWS == 1, 3, 3, 0, 2.0)
+    run = train_greedy(of, ROWS, **options)
+    assert bytes_of(run.model.pairs[1]) == bytes_of(bf.train(of.pairs[1], above, **options).model)
+    assert (above != draw_hidden(first.model, ROWS == 1, 1, 3, 0)).any()
 
 
 def test_a_greedy_run_says_which_pair_it_is_at_and_keeps_the_run_of_each():

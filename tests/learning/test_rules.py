@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import boltzflow as bf
 from boltzflow.errors import InputError
 from boltzflow.learning.contract import Rule
 from boltzflow.learning.rules import CD, MPF, PCD, RULES, VPF, Pseudolikelihood, make_rule, options_of
@@ -62,6 +63,15 @@ REFUSED = {
     ),
     "an option of another rule": (lambda: make_rule("cd", n_chains=2), r"unknown option of rule 'cd' 'n_chains'"),
     "an option for a rule without": (lambda: make_rule("mpf", steps=2), r"unknown option of rule 'mpf' 'steps'"),
+    "an option where there are none": (lambda: make_rule("mpf", steps=2), r"'steps': there are none\.$"),
+    "steps named twice": (
+        lambda: make_rule("cd-5", steps=7),
+        r"rule 'cd-5' names its steps already; got steps=7 as well",
+    ),
+    "an order for one machine": (
+        lambda: VPF(order="authors").check(bf.deep(3, 2, 2).layout),
+        r"order 'authors' says what the next pair of a stack learns from; the layout is 3-2-2 \(",
+    ),
     "steps for a rule without": (lambda: make_rule("vpf-3"), r"rule 'vpf' takes no number of steps"),
     "options with a rule": (lambda: make_rule(CD(), steps=2), r"options \['steps'\] go with the name of a rule; CD"),
     "a method misspelt": (lambda: VPF(method="gibs"), r"unknown method 'gibs': did you mean 'gibbs'\?"),

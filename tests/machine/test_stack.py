@@ -1,6 +1,7 @@
 """Stacks: two-layer machines over the same layers, built, taken apart, and turned into joint machines and back."""
 
 import re
+import types
 
 import jax
 import jax.numpy as jnp
@@ -159,6 +160,19 @@ REFUSED = {
         lambda: Stack((bf.rbm(5, 4), bf.rbm(3, 2))),
         "pairs 0 and 1 of a stack share a layer, but its width is 4 in one and 3 in the other",
     ),
+    "no machines": (lambda: Stack((None,)), "the pairs of a stack are machines; pair 0 is a NoneType"),
+    "a run to cut": (
+        lambda: as_stack(types.SimpleNamespace(model=bf.rbm(3, 2))),
+        "got SimpleNamespace; use its .model",
+    ),
+    "a run to join": (
+        lambda: as_deep(types.SimpleNamespace(model=bf.rbm(3, 2))),
+        "got SimpleNamespace; use its .model",
+    ),
+    "numbers of two types": (
+        lambda: Stack((bf.rbm(5, 4), bf.rbm(4, 3, dtype="float64"))),
+        "the pairs of a stack hold numbers of one type; got float32, float64",
+    ),
     "nothing hidden to cut": (lambda: as_stack(bf.visible(3)), "a stack needs at least one pair of layers; got none"),
     "layers skipped": (
         lambda: as_stack(skipping()),
@@ -169,7 +183,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("make", "sentence"), REFUSED.values(), ids=REFUSED)
 def test_what_is_no_stack_is_refused_in_one_sentence(make, sentence):
-    with pytest.raises(InputError, match=re.escape(sentence)) as refusal:
+    with types_unchecked(), pytest.raises(InputError, match=re.escape(sentence)) as refusal:
         make()
     assert "\n" not in str(refusal.value)
 
@@ -193,3 +207,8 @@ def test_a_model_of_the_other_kind_is_refused_in_one_sentence(call, model):
     with types_unchecked(), pytest.raises(InputError, match="stack") as refusal:
         call(model)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_list_of_pairs_is_as_good_as_a_tuple():
+    pairs = [bf.rbm(3, 2), bf.rbm(2, 2)]
+    assert jax.tree.structure(Stack(pairs)) == jax.tree.structure(Stack(tuple(pairs)))

@@ -7,6 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+_PAGE = 200
+"""Columns of a table that does not go to a terminal."""
+
 
 def emit(facts: Mapping[str, Any]) -> None:
     """One JSON object on stdout."""
@@ -24,10 +27,13 @@ def say_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A small table: the first column is words, the others are numbers."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for k, name in enumerate(header):
-        table.add_column(name, justify="left" if k == 0 else "right", no_wrap=True)
+        table.add_column(name, justify="left" if k == 0 else "right", no_wrap=k > 0, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PAGE)
+    console.print(table)
 
 
 def _plain(value: Any) -> Any:

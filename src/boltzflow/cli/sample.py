@@ -18,18 +18,21 @@ def sample(
     *,
     n_samples: Annotated[int, typer.Option("--n-samples", "-n", help="How many rows.")] = 100,
     n_chains: Annotated[int | None, typer.Option(help="Default: one for each sample.", show_default=False)] = None,
-    burn_in: Annotated[int, typer.Option(help="Sweeps before the first sample.")] = 1000,
-    thin: Annotated[int, typer.Option(help="Sweeps between samples of a chain.")] = 10,
-    temperature: Annotated[float, typer.Option(help="Below 1: fewer, likelier states.")] = 1.0,
+    burn_in: Annotated[int | None, typer.Option(help="Sweeps before the first sample.", show_default="1000")] = None,
+    thin: Annotated[int | None, typer.Option(help="Sweeps between samples of a chain.", show_default="10")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Below 1: fewer, likelier states.", show_default="1.0")
+    ] = None,
     probabilities: Annotated[bool, typer.Option(help="p(unit = 1) instead of drawn bits.")] = False,
     given: Annotated[
         Path | None, typer.Option(help="Units held: a row of 0, 1 and NaN (.npy, .csv), or one for each chain.")
     ] = None,
     top_down: Annotated[bool, typer.Option("--top-down", help="Algorithm 2; always so for a stack.")] = False,
     prior: Annotated[
-        str, typer.Option(help="Of the top layer, with --top-down: uniform, or mean activations.")
-    ] = "mean",
-    r: Annotated[int, typer.Option("-r", help="Steps in each pair of layers, with --top-down.")] = 5,
+        str | None, typer.Option(help="Of the top layer: uniform, or mean activations.", show_default="mean")
+    ] = None,
+    r: Annotated[int | None, typer.Option("-r", help="Steps in each pair of layers.", show_default="5")] = None,
+    sweeps: Annotated[int | None, typer.Option(help="Inside coupled layers at each step up.", show_default="1")] = None,
     seed: Annotated[int, typer.Option()] = 0,
     out: Annotated[Path, typer.Option(help="A .npy or .csv file, or a .png picture.")] = Path("samples.npy"),
     overwrite: Annotated[bool, typer.Option(help="Replace a file that is there already.")] = False,
@@ -45,26 +48,22 @@ def sample(
 
     _check_out(out, overwrite)
     saved = files.read(model)
+    chains = {
+        "n_chains": n_chains,
+        "burn_in": burn_in,
+        "thin": thin,
+        "temperature": temperature,
+        "given": None if given is None else read_table(given),
+        "probabilities": probabilities or None,
+    }
+    descent = {"prior": prior, "r": r, "n_sweeps": sweeps}
     if top_down or isinstance(saved.model, bf.Stack):
-        chains = {"--given": given, "--n-chains": n_chains, "--probabilities": probabilities or None}
-        chains["--temperature"] = None if temperature == 1.0 else temperature
-        if named := [name for name, value in chains.items() if value is not None]:
-            raise InputError(
-                f"{named[0]} is for Gibbs chains; from the top down there is nothing to hold or to choose."
-            )
-        rows = bf.generate(saved.model, n_samples, prior=_prior(prior, saved.about), r=r, seed=seed)
+        _refuse(chains, "is for Gibbs chains; from the top down there is nothing to hold or to choose")
+        wanted = {**_given(descent), "prior": _prior(saved.model, prior or "mean", saved.about)}
+        rows = bf.generate(saved.model, n_samples, seed=seed, **wanted)
     else:
-        rows = bf.sample(
-            saved.model,
-            n_samples,
-            n_chains=n_chains,
-            burn_in=burn_in,
-            thin=thin,
-            temperature=temperature,
-            given=None if given is None else read_table(given),
-            probabilities=probabilities,
-            seed=seed,
-        )
+        _refuse(descent, "is for pictures from the top down; add --top-down")
+        rows = bf.sample(saved.model, n_samples, seed=seed, **_given(chains))
     _write(out, rows, saved.about.get("picture_shape"))
     facts = {"samples": str(out), "rows": rows.shape[0], "columns": rows.shape[1], "mean": float(rows.mean())}
     if json:
@@ -73,8 +72,23 @@ def sample(
         say(f"{rows.shape[0]} samples of {rows.shape[1]} units, mean {rows.mean():.3f}: {out}")
 
 
-def _prior(prior: str, about: Mapping[str, Any]) -> Any:
+_FLAGS = {"r": "-r", "n_sweeps": "--sweeps"}
+
+
+def _given(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said; the rest is left to its default."""
+    return {name: value for name, value in choices.items() if value is not None}
+
+
+def _refuse(choices: Mapping[str, Any], why: str) -> None:
+    if named := list(_given(choices)):
+        raise InputError(f"{_FLAGS.get(named[0], '--' + named[0].replace('_', '-'))} {why}.")
+
+
+def _prior(model: Any, prior: str, about: Mapping[str, Any]) -> Any:
     """Mean activations were noted when the model was trained."""
+    if len(model.layout.widths) < 2:
+        raise InputError("nothing lies above the visible units of this machine; leave --top-down out.")
     if prior != "mean":
         return prior
     if "mean_activations" not in about:

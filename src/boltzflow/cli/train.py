@@ -162,6 +162,7 @@ def _about(run: "Run", source: "Source", errors: "list[SideErrors]") -> dict[str
     """The resolved settings and what came of them: lies beside the model, and is what --json prints."""
     from dataclasses import asdict
 
+    from boltzflow.bits import prepare
     from boltzflow.learning.rules import options_of
     from boltzflow.machine.stack import Stack, as_stack
     from boltzflow.sampling.generation import mean_activations
@@ -178,7 +179,8 @@ def _about(run: "Run", source: "Source", errors: "list[SideErrors]") -> dict[str
     }
     if len(run.model.layout.widths) > 1:
         of = run.model if isinstance(run.model, Stack) else as_stack(run.model)
-        facts["mean_activations"] = mean_activations(of, source.train).tolist()
+        bits = prepare(source.train, of.layout.n_visible, run.settings.binarise).values
+        facts["mean_activations"] = mean_activations(of, bits.astype("float32")).tolist()
     if source.pictures is not None:
         facts["picture_shape"] = list(source.pictures.shape)
     if errors:

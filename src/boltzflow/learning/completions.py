@@ -9,13 +9,13 @@ mean field.
 from typing import Literal, TypeAlias
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from boltzflow.machine.machine import Machine, layer_fields
+from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Model, Stack
 from boltzflow.machine.wiring import States
-from boltzflow.sampling.sweeps import FREE, Block, Conditions, replace_layer, sweep, sweeps, update_block
+from boltzflow.sampling.meanfield import mean_field
+from boltzflow.sampling.sweeps import FREE, Block, Conditions, blank, sweep, sweeps, update_block
 from boltzflow.sampling.uniforms import Stream
 
 Order: TypeAlias = Literal["algorithm-1", "authors"]
@@ -37,11 +37,6 @@ def complete(
     return states
 
 
-def blank(machine: Machine, visible: Float[Array, "batch n_visible"]) -> States:
-    """The data, and hidden units that are all 0: they say nothing to each other."""
-    return (visible, *(jnp.zeros((visible.shape[0], width), visible.dtype) for width in machine.layout.widths[1:]))
-
-
 def draw_upwards(
     machine: Machine, states: States, layer: int, stream: Stream, inverse_temperature: float = 1.0
 ) -> States:
@@ -58,9 +53,10 @@ def sweep_inside(
         return states
     above = frozenset(range(layer + 1, len(machine.layout.widths)))
     conditions = Conditions(inverse_temperature, FREE.clamp, above)
-    for k in range(1, n_sweeps + 1):
-        states = sweep(machine, states, stream.fold(len(machine.layout.widths) + k), conditions, (layer,))
-    return states
+    first = len(machine.layout.widths) + 1
+    return jax.lax.fori_loop(
+        0, n_sweeps, lambda k, y: sweep(machine, y, stream.fold(first + k), conditions, (layer,)), states
+    )
 
 
 def complete_stack(
@@ -91,21 +87,6 @@ def complete_by_gibbs(
     """Sweeps over all hidden units given the data, each layer hearing both its neighbours, from the states given [ours]."""
     hidden = tuple(machine.layout.hidden_layers)
     return sweeps(machine, states, stream, n_sweeps, Conditions(inverse_temperature), hidden)
-
-
-def mean_field(
-    machine: Machine, visible: Float[Array, "batch n_visible"], inverse_temperature: float = 1.0, n_sweeps: int = 1
-) -> States:
-    """μ_i ← σ(β z_i(μ)), layer after layer from the bottom up; half the way in a coupled layer, so that it settles [ours]."""
-
-    def update(_: Array, means: States) -> States:
-        for layer in machine.layout.hidden_layers:
-            new = jax.nn.sigmoid(inverse_temperature * layer_fields(machine, means, layer))
-            new = 0.5 * (means[layer] + new) if machine.layout.coupled_inside(layer) else new
-            means = replace_layer(means, layer, new)
-        return means
-
-    return jax.lax.fori_loop(0, n_sweeps, update, blank(machine, visible))
 
 
 def complete_by_mean_field(

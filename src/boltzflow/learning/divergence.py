@@ -10,7 +10,7 @@ from boltzflow.learning.contract import Examples
 from boltzflow.learning.step import TrainState, one_step, split_batches
 from boltzflow.learning.task import Task
 from boltzflow.machine.machine import Machine, local_fields
-from boltzflow.machine.stack import Model, Stack, parts, with_parts
+from boltzflow.machine.stack import Model, parts, with_parts
 
 
 @jax.jit
@@ -43,10 +43,11 @@ def check_finite(
         if not all_finite((after.model, after.optimiser_state, value)):
             raise _error(task, state, after.model, batch, n_before + k, key)
         state = after
-    raise DivergenceError(f"training diverged in epoch {int(before.epoch) + 1}; {_ADVICE}")
+    raise DivergenceError(f"training diverged in epoch {int(before.epoch) + 1}; {_advice(task)}")
 
 
 _ADVICE = "lower learning_rate, raise decay, or keep an earlier model"
+_ADVICE_OPTAX = "lower the rate of the transformation given as optimiser, raise decay, or keep an earlier model"
 _ADVICE_LBFGS = "raise decay, drop columns that never change, or use optimiser='adam'"
 
 
@@ -64,8 +65,14 @@ def _error(
     cause = f" with learning_rate={task.settings.learning_rate:g}" if task.settings.rated else ""
     return DivergenceError(
         f"training by {task.rule.name} diverged in epoch {int(state.epoch) + 1}, step {k + 1}: {what}{cause}; "
-        f"{_ADVICE_LBFGS if task.settings.lbfgs else _ADVICE}."
+        f"{_advice(task)}."
     )
+
+
+def _advice(task: Task) -> str:
+    if task.settings.lbfgs:
+        return _ADVICE_LBFGS
+    return _ADVICE if task.settings.rated else _ADVICE_OPTAX
 
 
 def heard_from_all(model: Model) -> Model:
@@ -82,9 +89,9 @@ def steepest_unit(updates: Model) -> tuple[str, float]:
     """The unit with the largest bias gradient, in words, and its size; what is not a number counts as infinite."""
     found = []
     for k, part in enumerate(parts(updates)):
-        of_pair = f" of pair {k}" if isinstance(updates, Stack) else ""
+        of_pair = f", pair {k}," if len(parts(updates)) > 1 else ""
         for layer, bias in enumerate(part.biases):
             sizes = np.nan_to_num(np.abs(np.asarray(bias)), nan=np.inf, posinf=np.inf)
-            found.append((float(sizes.max()), part.layout.name_of(layer, int(sizes.argmax())) + of_pair))
+            found.append((float(sizes.max()), part.layout.name_of(layer, int(sizes.argmax()), below=k) + of_pair))
     size, name = max(found, key=lambda pair: pair[0])
     return name, size

@@ -8,12 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Shaped
 
 from boltzflow.bits import prepare
 from boltzflow.errors import InputError, check_count, check_seed
 from boltzflow.learning.completions import complete
 from boltzflow.learning.loop import Run, train
+from boltzflow.learning.rules.flow import VPF
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Stack, check_model
 from boltzflow.sampling.uniforms import Purpose, Stream, stream
@@ -34,17 +35,19 @@ class GreedyRun:
 
 
 def train_greedy(
-    model: Stack, data: Any, *, sweeps: int = 1, on_pair: Callable[[int], None] | None = None, **options: Any
+    model: Stack, data: Any, *, sweeps: int | None = None, on_pair: Callable[[int], None] | None = None, **options: Any
 ) -> GreedyRun:
     """Train pair after pair from the bottom up, by any rule; keywords are those of `train`, the same for each pair.
 
-    Each pair learns from hidden states drawn once from the trained pair below, after `sweeps` sweeps where units are coupled.
-    Grey data are binarised by the threshold before the first pair learns.
+    Each pair learns from hidden states drawn once from the trained pair below, at the temperature of the rule's completions
+    and after `sweeps` sweeps where units are coupled (by default as many as the rule makes). Grey data become bits as the
+    first pair's were: by the threshold, or drawn once.
     """
     check_model(model)
     if not isinstance(model, Stack):
         raise InputError(f"train_greedy trains the pairs of a stack; got {model!r}. Use train, or cut it by as_stack.")
-    sweeps = check_count("sweeps", sweeps)
+    if sweeps is not None:
+        check_count("sweeps", sweeps)
     seed = check_seed(options.get("seed", 0))
     rows, trained = data, []
     for k, pair in enumerate(model.pairs):
@@ -53,19 +56,45 @@ def train_greedy(
         run = train(pair, rows, **options)
         trained.append(run)
         if k + 1 < len(model.pairs):
-            bits = prepare(rows, pair.layout.n_visible, run.settings.binarise).values > 0.5
-            rows = draw_hidden(run.model, bits, sweeps, seed, k)
+            drawn_as = run.rule if isinstance(run.rule, VPF) else VPF()
+            values = prepare(rows, pair.layout.n_visible, run.settings.binarise).values
+            n_sweeps = drawn_as.sweeps if sweeps is None else sweeps
+            rows = draw_hidden(run.model, bits_of(values, seed), n_sweeps, seed, k, 1.0 / drawn_as.temperature)
     return GreedyRun(Stack(tuple(run.model for run in trained)), tuple(trained))
 
 
+def bits_of(values: Shaped[np.ndarray, "rows n_visible"], seed: int) -> Bool[np.ndarray, "rows n_visible"]:
+    """Bits as they are; probabilities drawn once."""
+    if values.dtype == bool:
+        return values
+    draws = stream(jax.random.key(seed), Purpose.BINARISE, jnp.arange(len(values)))
+    parts = [
+        draw_bits(jnp.asarray(values[k : k + _MOST_ROWS]), _rows(draws, k)) for k in range(0, len(values), _MOST_ROWS)
+    ]
+    return np.concatenate([np.asarray(part) for part in parts]) > 0.5
+
+
+@jax.jit
+def draw_bits(values: Float[Array, "rows n_visible"], draws: Stream) -> Float[Array, "rows n_visible"]:
+    """x_i ~ Bernoulli(value) for every entry [ours]."""
+    return draws.draw(values)
+
+
 def draw_hidden(
-    pair: Machine, visible: Bool[np.ndarray, "rows n_visible"], n_sweeps: int, seed: int, number: int
+    pair: Machine,
+    visible: Bool[np.ndarray, "rows n_visible"],
+    n_sweeps: int,
+    seed: int,
+    number: int,
+    inverse_temperature: float = 1.0,
 ) -> Bool[np.ndarray, "rows n_hidden"]:
     """h ~ q(h | x) for every row, in parts that fit into memory [Alg. 1]."""
     key = jax.random.fold_in(jax.random.key(seed), number)
     draws = stream(key, Purpose.COMPLETE, jnp.arange(len(visible)))
     parts = [
-        _draw(pair, jnp.asarray(visible[k : k + _MOST_ROWS], pair.dtype), _rows(draws, k), n_sweeps)
+        _draw(
+            pair, jnp.asarray(visible[k : k + _MOST_ROWS], pair.dtype), _rows(draws, k), n_sweeps, inverse_temperature
+        )
         for k in range(0, len(visible), _MOST_ROWS)
     ]
     return np.concatenate([np.asarray(part) for part in parts]) > 0.5
@@ -77,6 +106,10 @@ def _rows(draws: Stream, first: int) -> Stream:
 
 @partial(jax.jit, static_argnums=3)
 def _draw(
-    pair: Machine, visible: Float[Array, "rows n_visible"], draws: Stream, n_sweeps: int
+    pair: Machine,
+    visible: Float[Array, "rows n_visible"],
+    draws: Stream,
+    n_sweeps: int,
+    inverse_temperature: float,
 ) -> Float[Array, "rows n_hidden"]:
-    return complete(pair, visible, draws, n_sweeps=n_sweeps)[1]
+    return complete(pair, visible, draws, inverse_temperature, n_sweeps)[1]

@@ -135,7 +135,7 @@ def _all_run(task: Task, state: TrainState) -> str:
         return "all epochs were run"
     return (
         f"not yet at the optimum: after all {task.epochs} iterations the gradient is {steepest(state):.1e}, "
-        f"and tolerance is {task.settings.tolerance:g}; raise epochs"
+        f"and tolerance is {task.settings.tolerance:g}; raise epochs, or tolerance where the gradient no longer falls"
     )
 
 

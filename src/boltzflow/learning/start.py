@@ -2,19 +2,13 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
 
+from boltzflow.bits import log_odds
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Model, parts, with_parts
 
 QUIET = -1.0
 """Bias of a hidden unit before training: lit in about a quarter of all states (docs/decisions/0007-a-quiet-start.md)."""
-
-
-def log_odds(values: np.ndarray) -> Float[np.ndarray, " n_visible"]:
-    """log p/(1 − p) with p = (n₁ + ½)/(n + 1), finite for constant columns too [ours]."""
-    lit, n_rows = values.sum(axis=0, dtype=np.float64), len(values)
-    return np.log((lit + 0.5) / (n_rows - lit + 0.5))
 
 
 def set_biases(model: Model, values: np.ndarray, bias_start: str) -> Model:

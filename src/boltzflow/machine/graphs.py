@@ -56,7 +56,9 @@ def graph(
     layers = _split(given.labels, visible)
     layout, source = _layout(given, layers)
     machine = (
-        zero_machine(layout, dtype=dtype) if layout.fully_visible else random_machine(layout, seed=seed, dtype=dtype)
+        zero_machine(layout, dtype=dtype)
+        if layout.fully_visible or weights is not None
+        else random_machine(layout, seed=seed, dtype=dtype)
     )
     placed = machine.couplings if weights is None else tuple(jnp.asarray(weights[pick], dtype) for pick in source)
     set_biases = machine.biases if offsets is None else tuple(jnp.asarray(offsets[layer], dtype) for layer in layers)

@@ -83,11 +83,11 @@ class Layout:
             if layer in wiring.layers and not ((wiring.layers - {layer}) or {layer}) & silent
         )
 
-    def name_of(self, layer: int, unit: int) -> str:
-        """A unit in words, for messages."""
-        kind = "visible" if layer == 0 else "hidden"
+    def name_of(self, layer: int, unit: int, below: int = 0) -> str:
+        """A unit in words, for messages; `below` layers are not counted in this layout."""
+        kind = "visible" if layer + below == 0 else "hidden"
         label = f" ({self.labels[layer][unit]!r})" if self.labels else ""
-        return f"unit {unit}{label} of layer {layer} ({kind})"
+        return f"unit {unit}{label} of layer {layer + below} ({kind})"
 
     def __str__(self) -> str:
         widths = "-".join(map(str, self.widths))

@@ -61,16 +61,21 @@ class StackLayout:
     def __str__(self) -> str:
         lateral = [k + 1 for k, pair in enumerate(self.pairs) if pair.coupled_inside(1)]
         inside = f", lateral {', '.join(map(str, lateral))}" if lateral else ""
-        return f"{'-'.join(map(str, self.widths))} (stack of {len(self.pairs)} pairs{inside})"
+        return f"{'-'.join(map(str, self.widths))} (stack of {len(self.pairs)} pair{'s' if len(self.pairs) > 1 else ''}{inside})"
 
 
 class Stack(eqx.Module):
     """Two-layer machines, one on top of the other, as a pytree whose leaves are their parameters."""
 
-    pairs: tuple[Machine, ...]
+    pairs: tuple[Machine, ...] = eqx.field(converter=tuple)
 
     def __check_init__(self) -> None:
+        for k, pair in enumerate(self.pairs):
+            if not isinstance(pair, Machine):
+                raise InputError(f"the pairs of a stack are machines; pair {k} is a {type(pair).__name__}.")
         StackLayout(tuple(pair.layout for pair in self.pairs))
+        if len(types := {str(pair.dtype) for pair in self.pairs}) > 1:
+            raise InputError(f"the pairs of a stack hold numbers of one type; got {', '.join(sorted(types))}.")
 
     @property
     def layout(self) -> StackLayout:
@@ -118,6 +123,7 @@ def as_stack(machine: Machine) -> Stack:
 
     Couplings inside the visible layer stay with the first pair. Exact where there is one hidden layer; otherwise a start.
     """
+    check_model(machine)
     if not isinstance(machine, Machine):
         raise InputError(f"a joint machine is cut into a stack; got {machine!r}.")
     layout = machine.layout
@@ -131,6 +137,7 @@ def as_deep(of: Stack) -> Machine:
 
     What the joint machine does is another matter: each unit now hears the layers above and below at once.
     """
+    check_model(of)
     if not isinstance(of, Stack):
         raise InputError(f"the pairs of a stack are joined to one machine; got {of!r}.")
     named = [pair.layout.labels for pair in of.pairs]

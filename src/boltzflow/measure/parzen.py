@@ -64,7 +64,8 @@ def _log_kernel_sums(
     centres: Float[Array, "centres pixels"], points: Float[Array, "points pixels"], sigma: float
 ) -> Float[Array, " points"]:
     """log Σ_c exp(−‖x − c‖²/2σ²), squares opened: ‖x‖² − 2 x·c + ‖c‖² [ours]."""
-    distances = jnp.sum(points**2, axis=1)[:, None] - 2 * points @ centres.T + jnp.sum(centres**2, axis=1)[None, :]
+    products = jnp.matmul(points, centres.T, precision=jax.lax.Precision.HIGHEST)
+    distances = jnp.sum(points**2, axis=1)[:, None] - 2 * products + jnp.sum(centres**2, axis=1)[None, :]
     return jax.scipy.special.logsumexp(-distances / (2 * sigma**2), axis=1)
 
 

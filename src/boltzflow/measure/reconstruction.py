@@ -5,14 +5,20 @@ some sweeps are compared with the greyscale original, summed over the region (L1
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Array, Bool, Float
 
-from boltzflow.errors import InputError, check_choice, check_count
+from boltzflow.errors import InputError, check_choice, check_count, check_seed
 from boltzflow.machine.machine import Machine
-from boltzflow.sampling.imputation import impute
+from boltzflow.sampling.chains import check_joint, visible_probabilities
+from boltzflow.sampling.imputation import imputation_chains, impute
+from boltzflow.sampling.sweeps import sweeps
+from boltzflow.sampling.uniforms import Purpose, Stream, stream
 
 Side: TypeAlias = Literal["top", "bottom", "left", "right"]
 
@@ -20,6 +26,9 @@ SIDES: tuple[Side, ...] = ("top", "bottom", "left", "right")
 
 PAPER_SHARE = 12 / 28
 """The paper corrupts 12 of 28 rows or columns."""
+
+_ROWS = 10_000
+"""Pictures that one compiled program carries."""
 
 Pictures: TypeAlias = Float[np.ndarray, "pictures pixels"]
 Training: TypeAlias = Float[np.ndarray, "training pixels"]
@@ -85,6 +94,60 @@ def reconstruction_error(
     """Mean L1 error of a machine's fills by the fair protocol [differs: replacement noise, known pixels held]."""
     filled = impute(machine, without(originals, missing), n_sweeps=n_sweeps, n_chains=n_chains, seed=seed)
     return float(fill_errors(originals, filled, missing).mean())
+
+
+def unclamped_fill(
+    machine: Machine,
+    originals: Pictures,
+    missing: Bool[np.ndarray, " pixels"],
+    *,
+    n_sweeps: int = 2,
+    binarise: float = 0.5,
+    seed: int = 0,
+) -> Pictures:
+    """The paper's protocol: p(x_i = 1 | h) after `n_sweeps` sweeps that start from x ∨ ξ and hold nothing [§RBM: L1].
+
+    ξ is a coin flip for each pixel of the region, so ink that was there stays; known pixels are put back at the end.
+    """
+    check_joint(machine, "reconstruct pictures", "as_deep(stack)")
+    check_count("n_sweeps", n_sweeps)
+    key = jax.random.key(check_seed(seed))
+    parts = []
+    for first in range(0, len(originals), _ROWS):
+        bits = originals[first : first + _ROWS] > binarise
+        draws = stream(key, Purpose.CHAINS, first + jnp.arange(len(bits)))
+        parts.append(np.asarray(_unclamped(machine, jnp.asarray(bits), jnp.asarray(missing), draws, n_sweeps)))
+    return np.where(missing, np.concatenate(parts), originals)
+
+
+@partial(jax.jit, static_argnums=4)
+def _unclamped(
+    machine: Machine,
+    bits: Bool[Array, "batch n_visible"],
+    missing: Bool[Array, " n_visible"],
+    draws: Stream,
+    n_sweeps: int,
+) -> Float[Array, "batch n_visible"]:
+    coins = draws.fold(0).draw(jnp.full(bits.shape, 0.5, machine.dtype)) > 0
+    noisy = (bits | (missing & coins)).astype(machine.dtype)
+    hidden = (jnp.zeros((len(bits), width), machine.dtype) for width in machine.layout.widths[1:])
+    states = sweeps(machine, (noisy, *hidden), draws.fold(1), n_sweeps)
+    return visible_probabilities(machine, states)
+
+
+def median_fill(
+    machine: Machine,
+    originals: Pictures,
+    missing: Bool[np.ndarray, " pixels"],
+    *,
+    n_sweeps: int = 50,
+    n_chains: int = 9,
+    seed: int = 0,
+) -> Pictures:
+    """The median over clamped chains of p(x_i = 1 | the rest): what L1 asks of somebody who does not know [ours]."""
+    check_joint(machine, "reconstruct pictures", "as_deep(stack)")
+    chains = imputation_chains(machine, without(originals, missing), n_sweeps, n_chains, seed=seed)
+    return np.where(missing, np.median(chains, axis=0), originals)
 
 
 def trivial_fills(training: Training, originals: Pictures, missing: Bool[np.ndarray, " pixels"]) -> TrivialFills:

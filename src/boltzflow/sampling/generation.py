@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from boltzflow.bits import check_no_missing, check_values
 from boltzflow.errors import InputError, check_choice, check_count, check_seed
 from boltzflow.machine.machine import Machine
-from boltzflow.machine.stack import Stack, as_stack
+from boltzflow.machine.stack import Stack, as_stack, check_model
 from boltzflow.sampling.sweeps import Block, Conditions, block_probabilities, sweeps, update_block
 from boltzflow.sampling.uniforms import Purpose, Stream, stream
 
@@ -41,6 +41,7 @@ def generate(
     a probability for each top unit. Each pair takes `r` steps down and up; inside a coupled layer each step up is followed by
     `n_sweeps` sweeps.
     """
+    check_model(model)
     n_samples = check_count("n_samples", n_samples)
     r, n_sweeps = check_count("r", r), check_count("n_sweeps", n_sweeps)
     of = model if isinstance(model, Stack) else as_stack(model)
@@ -88,7 +89,10 @@ def pair_step(
 
 
 def mean_activations(of: Stack, data: Any) -> Float[np.ndarray, " top"]:
-    """Probabilities propagated upwards, p_k = σ(W_k p_{k−1} + c_k), averaged over the data [§DBM: P]."""
+    """Probabilities propagated upwards, p_k = σ(W_k p_{k−1} + c_k), averaged over the data [§DBM: P].
+
+    Data go in as they are: for grey data give the bits that the model learned from, or their probabilities.
+    """
     visible = check_values(data, of.layout.n_visible)
     check_no_missing(visible)
     starts = range(0, len(visible), _MOST_ROWS)

@@ -28,6 +28,8 @@ class Block:
     units: tuple[int, ...] | None = None
     """None means the whole layer."""
     in_order: bool = False
+    backwards: bool = False
+    """Where units are drawn in order: from the last to the first."""
 
     @property
     def chosen(self) -> Units:
@@ -105,7 +107,7 @@ def update_block(
     """The states with one block drawn anew; the stream is that of the sweep."""
     stream = stream.fold(block.layer)
     if block.in_order:
-        return replace_layer(states, block.layer, _draw_in_order(machine, states, block.layer, stream, conditions))
+        return replace_layer(states, block.layer, _draw_in_order(machine, states, block, stream, conditions))
     units = block.chosen
     probabilities = block_probabilities(machine, states, block, conditions)
     drawn = stream.draw(probabilities, None if units is None else jnp.asarray(units))
@@ -115,19 +117,29 @@ def update_block(
 
 
 def _draw_in_order(
-    machine: Machine, states: States, layer: int, stream: Stream, conditions: Conditions
+    machine: Machine, states: States, block: Block, stream: Stream, conditions: Conditions
 ) -> Float[Array, "batch n"]:
     """Units of a densely coupled layer one by one, each given all the others as they are now [Eq. 5]."""
+    layer, clamp = block.layer, conditions.clamp
     external = layer_fields(machine, states, layer, silent=conditions.silent | {layer})
-    within = _couplings_inside(machine, layer)
+    within = couplings_inside(machine, layer)
     if within is None or layer in conditions.silent:
         within = jnp.zeros((machine.layout.widths[layer],) * 2, machine.dtype)
-    clamp = conditions.clamp
     hold = None if clamp is None else (clamp.held[layer], clamp.values[layer])
-    return draw_in_blocks(within, external, states[layer], stream, conditions.inverse_temperature, hold)
+    own = states[layer]
+    if block.backwards:
+        within, external, own, hold = jax.tree.map(_turned, (within[::-1], external, own, hold))
+    drawn = draw_in_blocks(within, external, own, stream, conditions.inverse_temperature, hold)
+    return _turned(drawn) if block.backwards else drawn
 
 
-def _couplings_inside(machine: Machine, layer: int) -> Float[Array, "n n"] | None:
+def _turned(units: Array) -> Array:
+    """Columns from the last to the first."""
+    return units[:, ::-1]
+
+
+def couplings_inside(machine: Machine, layer: int) -> Float[Array, "n n"] | None:
+    """The symmetric couplings of a densely coupled layer."""
     for k, wiring in machine.layout.wirings_of(layer):
         if isinstance(wiring, Lateral):
             return wiring.symmetric(machine.couplings[k])
@@ -173,3 +185,8 @@ def replace_layer(states: States, layer: int, values: Float[Array, "batch _"]) -
 def constant_states(layout: Layout, n_rows: int, value: float, dtype: jnp.dtype) -> States:
     """Every unit at one value."""
     return tuple(jnp.full((n_rows, width), value, dtype) for width in layout.widths)
+
+
+def blank(machine: Machine, visible: Float[Array, "batch n_visible"]) -> States:
+    """The data, and hidden units that are all 0: they say nothing to each other."""
+    return (visible, *(jnp.zeros((visible.shape[0], width), visible.dtype) for width in machine.layout.widths[1:]))

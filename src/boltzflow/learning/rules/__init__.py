@@ -38,6 +38,8 @@ def make_rule(rule: str | Rule, **options: Any) -> Rule:
             raise InputError(
                 f"rule {name!r} takes no number of steps; only cd and pcd do, as in 'cd-10'. Got {rule!r}."
             )
+        if "steps" in options:
+            raise InputError(f"rule {rule!r} names its steps already; got steps={options['steps']!r} as well.")
         options = {"steps": _whole(rule, steps), **options}
     if strange := [option for option in options if option not in known]:
         raise unknown(f"option of rule {name!r}", strange[0], known)

@@ -1,6 +1,7 @@
 """Learning by probability flow: VPF for machines with hidden units, MPF for fully visible ones."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, Literal, TypeAlias
 
 import jax.numpy as jnp
@@ -68,6 +69,11 @@ class VPF:
         check_temperature(self.temperature)
         if not isinstance(self.carry, bool):
             raise InputError(f"carry is True or False; got {self.carry!r}.")
+        if self.method == "gibbs" and self.sweeps == 1 and not self.carry:
+            raise InputError(
+                "method 'gibbs' starts from hidden units at 0, so its first sweep hears nothing from above: "
+                "choose sweeps=2 or more, or carry=True."
+            )
         if self.carry and (self.method != "gibbs" or self.e_step != "epoch"):
             raise InputError(
                 "carry=True goes on with Gibbs sweeps from epoch to epoch: it needs method='gibbs', e_step='epoch'."
@@ -76,16 +82,22 @@ class VPF:
     def check(self, layout: Layout | StackLayout) -> None:
         if layout.fully_visible:
             raise InputError(f"rule 'vpf' completes hidden units, and the layout {layout} has none; use 'mpf'.")
+        if isinstance(layout, Layout) and self.order != "algorithm-1":
+            raise InputError(
+                f"order {self.order!r} says what the next pair of a stack learns from; the layout is {layout}."
+            )
         if isinstance(layout, StackLayout) and self.method != "feed-forward":
             raise InputError(
                 f"method {self.method!r} completes one joint machine; the pairs of a stack do not hear each other: {layout}."
             )
 
     def init(self, model: Model, data: Examples, *, key: Key[Array, ""]) -> Completed:
-        if self.carry:
-            shape = (data.total, self.completions)
-            return tuple(jnp.zeros((*shape, width), bool) for width in model.layout.widths[1:])
-        return self.begin_epoch(model, (), data, key=key)
+        """Hidden units at 0, in the shape that `begin_epoch` fills."""
+        if self.e_step == "batch":
+            return ()
+        first, *others = (part.layout.widths for part in parts(model))
+        shape = (data.total if self.carry else data.visible.shape[0], self.completions)
+        return tuple(jnp.zeros((*shape, width), bool) for width in (*first[1:], *chain(*others)))
 
     def begin_epoch(self, model: Model, rule_state: RuleState, data: Examples, *, key: Key[Array, ""]) -> Completed:
         """E-step: h ~ q(h | x) for all the data, with the parameters of the last epoch's end [Alg. 1]."""
