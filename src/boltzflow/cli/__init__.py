@@ -10,6 +10,7 @@ import typer
 
 from boltzflow import __version__
 from boltzflow.cli.info import info
+from boltzflow.cli.reproduce import reproduce
 from boltzflow.cli.sample import sample
 from boltzflow.cli.train import train
 from boltzflow.errors import DivergenceError, InputError
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (train, sample, info):
+for verb in (train, sample, info, reproduce):
     app.command(no_args_is_help=verb is not train)(verb)
 
 
