@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from boltzflow.machine.stack import as_deep as as_deep
     from boltzflow.machine.stack import as_stack as as_stack
     from boltzflow.machine.stack import stack as stack
+    from boltzflow.measure.likelihood import log_likelihood as log_likelihood
+    from boltzflow.measure.partition import log_partition as log_partition
     from boltzflow.progress import ProgressBar as ProgressBar
     from boltzflow.sampling.chains import sample as sample
     from boltzflow.sampling.generation import generate as generate
@@ -50,6 +52,8 @@ _HOME = {
     "graph": "machine.graphs",
     "impute": "sampling.imputation",
     "load": "files",
+    "log_likelihood": "measure.likelihood",
+    "log_partition": "measure.partition",
     "rbm": "machine.builders",
     "sample": "sampling.chains",
     "save": "files",

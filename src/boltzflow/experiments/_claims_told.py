@@ -41,19 +41,15 @@ def verdicts(found: Found) -> tuple[Verdict, ...]:
     )
 
 
-# 1. Completions
-
-
 def _drawn(found: Found) -> dict[str, Facts]:
     return {
         name.removeprefix("completions-"): facts for name, facts in found.items() if name.startswith("completions-")
     }
 
 
-def _fills(found: Found, n_blank: int) -> list[Row]:
+def _fills(found: Found) -> list[Row]:
     named = {"black": "all black", "median": "per-pixel median", "floor": "floor of 0/1 outputs"}
-    blank = ("",) * n_blank
-    return [Row(label, (Number(found["trivial"][key]), *blank)) for key, label in named.items()]
+    return [Row(label, (Number(found["trivial"][key]), None)) for key, label in named.items()]
 
 
 def _of_completions(found: Found) -> Table:
@@ -64,7 +60,7 @@ def _of_completions(found: Found) -> Table:
     return Table(
         "1. Completions of each digit: RBM(196), 10,000 digits, 30 epochs",
         ("", "fair L1, mean of four sides", "s an epoch"),
-        (*_fills(found, 1), *rows),
+        (*_fills(found), *rows),
         "On 2,000 training digits that nobody learned from; the protocol is the fair one of table 1.",
     )
 
@@ -82,16 +78,13 @@ def _one_is_enough(found: Found) -> Verdict:
     )
 
 
-# 2. When the E-step is made
-
-
 def _of_e_step(found: Found) -> Table:
     facts = {once: found[f"e-step-{once}"] for once in ("epoch", "batch")}
     return Table(
         "2. When hidden states are drawn: RBM(196), 50,000 digits, 30 epochs",
         ("E-step", "fair L1, mean of four sides", "flow"),
         (
-            *_fills(found, 1),
+            *_fills(found),
             *(
                 Row(f"once a{'n' * (once == 'epoch')} {once}", _cells(each, "error", "flow"))
                 for once, each in facts.items()
@@ -112,9 +105,6 @@ def _once_an_epoch(found: Found) -> Verdict:
         [max(epoch[what]) < min(batch[what]) for what in ("error", "flow")],
         "better: every training of the one below every training of the other, in the error and in the flow",
     )
-
-
-# 3. All at once or greedily
 
 
 def _of_strategies(found: Found) -> Table:
@@ -142,16 +132,13 @@ def _no_greed(found: Found) -> Verdict:
     )
 
 
-# 4. Steps of Algorithm 2
-
-
 def _of_steps(found: Found) -> Table:
     rows = (Row(f"r = {r}", (Number(score["P"]), Number(score["R"]))) for r, score in found["steps"].items())
     return Table(
         "4. Steps in each pair of layers: DBM1 of table 2",
         ("", "Parzen, P", "Parzen, R"),
         tuple(rows),
-        "On training digits 50,001–60,000, σ = 0.2. Where the steps mix, more of them change nothing, and the start is forgotten.",
+        "On training digits 50,001–60,000, σ = 0.2. Where steps mix, more of them change nothing and the start is forgotten.",
     )
 
 
@@ -170,9 +157,6 @@ def _five_mix(found: Found) -> Verdict:
     )
 
 
-# 5. Codes
-
-
 def _codes(found: Found) -> dict[str, list[float]]:
     return {**found["codes-deep"], **found["codes-shallow"]}
 
@@ -181,7 +165,7 @@ def _of_codes(found: Found) -> Table:
     rows = []
     for name, shares in _codes(found).items():
         shown = [Number(100 * share) for share in shares]
-        rows.append(Row(name, (*shown, *[""] * (3 - len(shown)))))
+        rows.append(Row(name, (*shown, *[None] * (3 - len(shown)))))
     return Table(
         "5. Hidden units that are lit, %, given test digits",
         ("", "layer 1", "layer 2", "layer 3"),
@@ -204,9 +188,6 @@ def _sparser(found: Found) -> Verdict:
         [with_them <= 0.9 * without for with_them, without in pairs],
         "sparser: at least a tenth fewer units are lit",
     )
-
-
-# 6. Gaps
 
 
 def _gaps(found: Found) -> dict[str, Facts]:
@@ -236,9 +217,6 @@ def _gaps_closed(found: Found) -> Verdict:
     )
 
 
-# 7. Seconds
-
-
 def _of_seconds(found: Found) -> Table:
     took = found["seconds"]
     rows = (Row(rule.upper(), (Number(each), Number(each / took["vpf"]))) for rule, each in took.items())
@@ -261,9 +239,6 @@ def _longer(found: Found) -> Verdict:
         [ratio >= 1.5],
         "longer: half as long again, or more",
     )
-
-
-# 8. Decay
 
 
 def _of_growth(found: Found) -> Table:

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -96,7 +97,12 @@ def over_seeds(values: Sequence[float]) -> Number:
 def verdict(claim: str, where: str, paper: str, measured: str, held: Sequence[bool], because: str = "") -> Verdict:
     """It holds where every part holds, and in part where some do."""
     answer: Answer = "holds" if all(held) else "in part" if any(held) else "does not hold"
-    return Verdict(claim, where, paper, measured, answer, because)
+    return Verdict(claim, where, paper, _minus(measured), answer, _minus(because))
+
+
+def _minus(text: str) -> str:
+    """Hyphens before numbers are minus signs."""
+    return re.sub(r"(?<![\w)])-(?=\d)", "−", text)
 
 
 def versions() -> dict[str, str]:

@@ -88,7 +88,7 @@ def _by_algorithm_2(study: Study, model: Model, prior: str, r: int, seed: int = 
 
 
 def scored(study: Study, sets: Sequence[Rows]) -> Facts:
-    """At σ = 0.2: mean and standard deviation over sets, standard error over pictures; then at a σ chosen on other digits."""
+    """With the paper's σ: mean and standard deviation over sets, standard error over pictures; then at a σ chosen on other digits."""
     test, choosing = study.judging(), study.choosing()
     found = [parzen_log_density(centres, test, SIGMA) for centres in sets]
     means = [float(each.mean()) for each in found]
