@@ -1,12 +1,14 @@
 """idx files, written here byte by byte, are read as they were meant, and what is not one is refused by name."""
 
 import gzip
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import boltzflow as bf
+from boltzflow.data import idx
 from boltzflow.data.idx import FILES, find_folder, read_idx
 
 RNG = np.random.default_rng(0)
@@ -92,7 +94,22 @@ def test_a_missing_file_is_reported_with_the_folders_that_were_searched(tmp_path
     (write(tmp_path) / f"{missing}.gz").unlink()
     with pytest.raises(bf.InputError, match="were not found") as refused:
         bf.data.mnist(tmp_path)
-    assert f"looked in {tmp_path / 'mnist'}, {tmp_path}" in str(refused.value)
+    assert f"looked in {tmp_path / 'mnist'}, {tmp_path}; {tmp_path} lacks {missing}.gz. Fetch" in str(refused.value)
+
+
+def test_files_that_are_not_those_of_the_set_are_refused_with_both_checksums(tmp_path, monkeypatch):
+    """Packed or not, their unpacked bytes count."""
+    write(tmp_path)
+    sums = [hashlib.sha256(gzip.decompress((tmp_path / f"{file}.gz").read_bytes())).hexdigest() for file in FILES]
+    monkeypatch.setitem(idx.CHECKSUMS, "mnist", tuple(sums))
+    idx.verify("mnist", tmp_path)
+    content = gzip.decompress((tmp_path / f"{FILES[2]}.gz").read_bytes())
+    changed = content[:-1] + b"\0"
+    (tmp_path / f"{FILES[2]}.gz").write_bytes(gzip.compress(changed))
+    with pytest.raises(bf.InputError) as refused:
+        idx.verify("mnist", tmp_path)
+    for part in (FILES[2], sums[2], hashlib.sha256(changed).hexdigest(), "https://"):
+        assert part in str(refused.value)
 
 
 @pytest.mark.parametrize(

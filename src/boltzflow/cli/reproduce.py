@@ -52,7 +52,8 @@ def reproduce(
     for folder in (out, work):
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file; results and work are kept in folders.")
-    _look_for_data(chosen, data_dir, quick=quick)
+    if not quick:
+        _look_for_data(chosen, data_dir)
     if fresh or quick:
         forget(work, [each.name for each in chosen])
     records = [_perform(each, seeds, quick=quick, data_dir=data_dir, out=out, work=work, quiet=json) for each in chosen]
@@ -63,14 +64,12 @@ def reproduce(
             _report(record, out)
 
 
-def _look_for_data(chosen: "Sequence[Experiment]", data_dir: Path | None, *, quick: bool) -> None:
-    """Before hours of work, not after."""
-    from boltzflow.data.sources import NAMED
+def _look_for_data(chosen: "Sequence[Experiment]", data_dir: Path | None) -> None:
+    """Before hours of work, not after; and the very files that others mean by these names."""
+    from boltzflow.data.idx import verify
 
-    for name in sorted(
-        {name for each in chosen for name in each.data} - ({"mnist", "fashion-mnist"} if quick else set())
-    ):
-        NAMED[name](data_dir)
+    for name in sorted({name for each in chosen for name in each.data}):
+        verify(name, data_dir)
 
 
 def _perform(

@@ -1,6 +1,7 @@
 """MNIST and Fashion-MNIST from their four idx files each, found in a folder of the user's."""
 
 import gzip
+import hashlib
 import os
 import zlib
 from math import prod
@@ -17,6 +18,22 @@ FILES = (
     "train-labels-idx1-ubyte",
     "t10k-labels-idx1-ubyte",
 )
+
+CHECKSUMS = {
+    "mnist": (
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    ),
+    "fashion-mnist": (
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    ),
+}
+"""SHA-256 of the unpacked bytes of each file: the packing differs between sources, what is packed does not."""
 
 _MOST_AXES = 64
 """Of an array in numpy."""
@@ -60,10 +77,26 @@ def find_folder(name: str, data_dir: str | Path | None) -> Path:
         if all(_file(folder, file).is_file() for file in FILES):
             return folder
     looked = f"looked in {', '.join(map(str, tried))}" if tried else "no folder was named"
+    if nearest := next((folder for folder in tried if any(_file(folder, file).is_file() for file in FILES)), None):
+        missing = [f"{file}.gz" for file in FILES if not _file(nearest, file).is_file()]
+        looked += f"; {nearest} lacks {', '.join(missing)}"
     raise InputError(
         f"the four files of {name} were not found: {looked}. Fetch {FILES[0]}.gz and its three companions "
         f"(from {_SOURCES[name]}), then name their folder with data_dir= or BOLTZFLOW_DATA."
     )
+
+
+def verify(name: str, data_dir: str | Path | None) -> None:
+    """Refuse files of a named set that are not, byte for byte, what everybody else means by it."""
+    folder = find_folder(name, data_dir)
+    for file, expected in zip(FILES, CHECKSUMS[name], strict=True):
+        path = _file(folder, file)
+        found = hashlib.sha256(_content(path)).hexdigest()
+        if found != expected:
+            raise InputError(
+                f"{path} is not the file that {name} has: SHA-256 of its unpacked bytes is {found}, expected {expected}; "
+                f"fetch it again (from {_SOURCES[name]})."
+            )
 
 
 def read_idx(path: Path) -> np.ndarray:

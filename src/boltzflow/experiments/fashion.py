@@ -72,7 +72,7 @@ def of_training_pictures(study: Study) -> Facts:
 
 def drawn(study: Study) -> Facts:
     """Training pictures in bits, and the first that each model generates."""
-    figure = Figure(figsize=(12.4, 4.3), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(12.4, 4.7), layout="constrained", facecolor="white")
     shown = {"training pictures, binarised": _bits(study.training(NAME)), **{n: pictures_of(study, n) for n in RECIPES}}
     for axes, (label, rows) in zip(figure.subplots(1, 3), shown.items(), strict=True):
         show_pictures(axes, rows[:N_SHOWN], study.pictures(NAME).shape, 10, label)

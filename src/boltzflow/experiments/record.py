@@ -5,7 +5,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -128,8 +128,8 @@ def read_record(path: Path) -> Record:
     """A record as it was written."""
     facts = json.loads(path.read_text())
     tables = tuple(
-        replace(Table(**table), columns=tuple(table["columns"]), rows=tuple(_row(row) for row in table["rows"]))
-        for table in facts["tables"]
+        Table(each["title"], tuple(each["columns"]), tuple(map(_row, each["rows"])), each["note"])
+        for each in facts["tables"]
     )
     verdicts = tuple(Verdict(**each) for each in facts["verdicts"])
     lists = {name: tuple(facts[name]) for name in ("pictures", "notes", "seeds")}

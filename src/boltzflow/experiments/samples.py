@@ -25,7 +25,7 @@ PICTURE = "samples.png"
 
 def drawn(study: Study) -> Facts:
     """A hundred of each, the first that came."""
-    figure = Figure(figsize=(12.4, 4.3), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(12.4, 4.7), layout="constrained", facecolor="white")
     ink = {}
     for axes, name in zip(figure.subplots(1, 3), SHOWN, strict=True):
         rows = generated(study, name, 1)[0][:N_SHOWN]

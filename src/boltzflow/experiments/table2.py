@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from jaxtyping import Float
 
 from boltzflow.experiments.record import Number, Record, Row, Table, Verdict, verdict
 from boltzflow.experiments.study import Experiment, Facts, Piece, Recipe, Rows, Study
@@ -88,7 +89,7 @@ def _by_algorithm_2(study: Study, model: Model, prior: str, r: int, seed: int = 
 
 
 def scored(study: Study, sets: Sequence[Rows]) -> Facts:
-    """With the paper's σ: mean and standard deviation over sets, standard error over pictures; then at a σ chosen on other digits."""
+    """With the paper's σ: the mean of each set, and the standard error over pictures; then with a σ chosen on other digits."""
     test, choosing = study.judging(), study.choosing()
     found = [parzen_log_density(centres, test, SIGMA) for centres in sets]
     means = [float(each.mean()) for each in found]
@@ -126,7 +127,7 @@ def of_real_digits(study: Study) -> Facts:
     }
 
 
-def neighbour_means(bits: Rows, n: int, n_neighbours: int, n_rows: int = 1000) -> Rows:
+def neighbour_means(bits: Rows, n: int, n_neighbours: int, n_rows: int = 1000) -> Float[np.ndarray, "centres pixels"]:
     """For each of the first n rows of bits the mean of those nearest to it, itself among them."""
     lit = bits.sum(axis=1)
     means = []
