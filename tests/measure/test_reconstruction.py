@@ -7,18 +7,27 @@ import numpy as np
 import pytest
 
 import boltzflow as bf
+import oracles
 from boltzflow.machine.builders import zero_machine
 from boltzflow.machine.layout import Layout
 from boltzflow.machine.machine import Machine
+from boltzflow.measure import reconstruction
 from boltzflow.measure.reconstruction import (
     SIDES,
     fill_errors,
+    median_fill,
     reconstruction_error,
     region,
     side_errors,
     trivial_fills,
+    unclamped_fill,
     without,
 )
+from boltzflow.sampling.imputation import imputation_chains
+from chance import assert_same_mean
+from deep_oracles import types_unchecked
+from kernels import sweep_kernel
+from machines import MACHINES
 
 SHAPE = (4, 6)
 PICTURES = np.random.default_rng(0).random((30, 24))
@@ -156,3 +165,58 @@ def test_side_errors_are_the_errors_of_each_side_beside_its_trivial_fills():
         trivial = trivial_fills(PICTURES[:10], PICTURES, missing)
         assert (found.black, found.median, found.floor) == (trivial.black, trivial.median, trivial.floor)
         assert found.machine == reconstruction_error(machine, PICTURES, missing, n_sweeps=2)
+
+
+# The paper's protocol: noise over ink that stays, nothing held, known pixels put back.
+
+GREY = np.array([0.9, 0.2, 0.7])
+MISSING = np.array([True, True, False])
+
+
+def expected_fill(machine: Machine, starts: list[tuple[int, int, int]], n_sweeps: int) -> np.ndarray:
+    """The mean of p(x_i = 1 | rest) after sweeps from visible states of equal chance and hidden units at 0."""
+    n_units, n_visible = machine.layout.n_units, machine.layout.n_visible
+    law = np.zeros(2**n_units)
+    for start in starts:
+        law[int("".join(map(str, start)) + "0" * (n_units - n_visible), 2)] += 1 / len(starts)
+    law = np.linalg.matrix_power(sweep_kernel(machine), n_sweeps) @ law
+    fields = oracles.fields(machine)[:, :n_visible]
+    return law @ oracles.sigmoid(fields)
+
+
+OR_NOISE = [(1, 0, 1), (1, 1, 1)]
+REPLACED = [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1)]
+
+
+@pytest.mark.parametrize("name", ["rbm_3_2", "lateral_3_3"])
+@pytest.mark.parametrize("n_sweeps", [1, 2])
+def test_the_papers_fill_starts_from_ink_or_noise_and_holds_nothing(name, n_sweeps):
+    machine = MACHINES[name]()
+    filled = unclamped_fill(machine, np.tile(GREY, (40_000, 1)), MISSING, n_sweeps=n_sweeps, seed=1)
+    expected = expected_fill(machine, OR_NOISE, n_sweeps)
+    assert_same_mean(filled[:, :2], expected[:2])
+    assert (filled[:, 2] == GREY[2]).all()
+    if (name, n_sweeps) == ("rbm_3_2", 1):
+        with pytest.raises(AssertionError):
+            assert_same_mean(filled[:, :2], expected_fill(machine, REPLACED, n_sweeps)[:2])
+
+
+def test_a_pictures_fill_does_not_depend_on_the_part_it_is_computed_in(monkeypatch):
+    machine, rows = MACHINES["rbm_3_2"](), np.random.default_rng(0).random((25, 3))
+    whole = unclamped_fill(machine, rows, MISSING)
+    monkeypatch.setattr(reconstruction, "_ROWS", 10)
+    np.testing.assert_array_equal(unclamped_fill(machine, rows, MISSING), whole)
+
+
+def test_the_best_fill_is_the_median_over_clamped_chains():
+    machine, rows = MACHINES["rbm_3_2"](), np.random.default_rng(0).random((25, 3))
+    chains = imputation_chains(machine, without(rows, MISSING), 4, 5, seed=3)
+    filled = median_fill(machine, rows, MISSING, n_sweeps=4, n_chains=5, seed=3)
+    oracles.close(filled[:, :2], np.median(chains, axis=0)[:, :2])
+    np.testing.assert_array_equal(filled[:, 2], rows[:, 2])
+
+
+@pytest.mark.parametrize("fill", [unclamped_fill, median_fill])
+def test_a_stack_fills_nothing(fill):
+    with types_unchecked(), pytest.raises(bf.InputError, match="a stack has no joint law"):
+        fill(bf.stack(3, 2, 2), np.zeros((2, 3)), MISSING)

@@ -1,0 +1,30 @@
+"""docs/paper.md is what the records say."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import paper_page  # noqa: E402
+
+from boltzflow.experiments import NAMES  # noqa: E402
+
+
+def test_the_page_is_written_from_the_records():
+    assert paper_page.PAGE.read_text() == paper_page.page(paper_page.records()), "run python tools/paper_page.py"
+
+
+@pytest.mark.parametrize("record", paper_page.records(), ids=lambda record: record.name)
+def test_a_record_is_of_a_full_run_and_its_pictures_are_there_and_small(record):
+    assert record.name in NAMES
+    assert not record.quick
+    assert record.versions
+    for picture in record.pictures:
+        assert 0 < (paper_page.RESULTS / picture).stat().st_size < 500_000
+
+
+def test_nothing_else_lies_among_the_results():
+    known = {f"{name}.json" for name in NAMES} | {name for each in paper_page.records() for name in each.pictures}
+    assert {path.name for path in paper_page.RESULTS.iterdir()} <= known
