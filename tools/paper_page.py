@@ -19,17 +19,26 @@ whether it holds. Each experiment is one file in `src/boltzflow/experiments/`; i
 expected and the minutes it takes. A run leaves a record and its pictures in `experiments/results/`, and this page is
 written from these records by `python tools/paper_page.py`.
 
-Digits 1–50,000 of the training set train, 50,001–60,000 choose settings, the test set judges. "Holds" and "in part" mean
-what is said beside them; the rule that decides is in the experiment's file, not in anybody's judgement, except where it
-says "judged by looking".
+Digits 1–50,000 of the training set train, 50,001–60,000 choose settings, the test set judges. The rule that decides
+stands beside each verdict and is part of the experiment's program.
 """
+
+HEAD = "| {} | where | paper | measured here | verdict | see |\n|---|---|---|---|---|---|"
 
 
 def page(records: list[Record]) -> str:
     """The whole page."""
-    claims = ["| the paper says | where | paper | measured here | verdict | see |", "|---|---|---|---|---|---|"]
-    claims += [claim_row(record, each) for record in records for each in record.verdicts]
-    parts = [OPENING, "## Claims\n", "\n".join(claims) + "\n", *(section(record) for record in records)]
+    found = [(record, each) for record in records for each in record.verdicts]
+    asked = [claim_row(record, each) for record, each in found if each.asked]
+    ours = [claim_row(record, each) for record, each in found if not each.asked]
+    parts = [
+        OPENING,
+        "## What the paper says\n",
+        "\n".join([HEAD.format("the paper says"), *asked]) + "\n",
+        "## What it does not say, and one would like to know\n",
+        "\n".join([HEAD.format("sentence"), *ours]) + "\n",
+        *(section(record) for record in records),
+    ]
     return "\n".join(parts)
 
 

@@ -25,6 +25,14 @@ def test_a_record_is_of_a_full_run_and_its_pictures_are_there_and_small(record):
         assert 0 < (paper_page.RESULTS / picture).stat().st_size < 500_000
 
 
+def test_each_name_and_all_together_stay_within_their_time():
+    """An hour and a quarter each, four hours for all."""
+    minutes = [record.minutes for record in paper_page.records()]
+    assert minutes
+    assert max(minutes) <= 75
+    assert sum(minutes) < 240
+
+
 def test_nothing_else_lies_among_the_results():
     known = {f"{name}.json" for name in NAMES} | {name for each in paper_page.records() for name in each.pictures}
     assert {path.name for path in paper_page.RESULTS.iterdir()} <= known

@@ -1,6 +1,7 @@
 """Experiments: pieces that are kept, models that are trained once, records that are read as they were written."""
 
-import json
+import os
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,13 +16,14 @@ from boltzflow.experiments.record import (
     Record,
     Row,
     Table,
+    clearly_less,
     over_seeds,
     read_record,
     verdict,
     versions,
     write_record,
 )
-from boltzflow.experiments.study import Experiment, Piece, Recipe, Study, forget, perform
+from boltzflow.experiments.study import Experiment, Piece, Recipe, Study, perform
 
 RECIPE = Recipe("rbm", (64,), 30, seed=1)
 
@@ -43,10 +45,10 @@ class Counted:
         self.made.append(name)
         return {"value": len(self.made)}
 
-    def experiment(self, pictures=()):
+    def experiment(self, pictures=(), **made_of):
         def pieces(study):
             return [
-                Piece("first", 3.0, lambda: self.make("first"), pictures),
+                Piece("first", 3.0, lambda: self.make("first"), pictures, **made_of),
                 Piece("second", 2.0, lambda: self.make("second")),
             ]
 
@@ -72,17 +74,49 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(study):
     assert work.made == ["first", "second"]
 
 
-def test_what_is_forgotten_is_made_again(study):
+def test_a_fresh_run_does_again_what_is_older_than_its_beginning(study):
+    """And what it has done itself it takes as it is."""
+    work = Counted()
+    perform(work.experiment(models=(RECIPE,)), study)
+    fresh = replace(study, since=time.time() + 1000)
+    for path in [*study.work.rglob("*.json")]:
+        os.utime(path, (fresh.since - 1, fresh.since - 1))
+    before = study.folder(RECIPE).stat().st_ino
+    assert study.trained(RECIPE)
+    assert study.folder(RECIPE).stat().st_ino == before
+    perform(work.experiment(models=(RECIPE,)), study)
+    assert work.made == ["first", "second"]
+    perform(work.experiment(models=(RECIPE,)), fresh)
+    assert work.made == 2 * ["first", "second"]
+    assert study.folder(RECIPE).stat().st_ino != before
+
+
+def test_quick_runs_and_full_ones_keep_their_things_apart(study):
+    work, full = Counted(), replace(study, quick=False)
+    perform(work.experiment(), study)
+    perform(work.experiment(), full)
+    assert work.made == 2 * ["first", "second"]
+    assert study.folder(RECIPE) != full.folder(RECIPE)
+
+
+def test_a_piece_made_of_other_things_is_made_again(study):
     work = Counted()
     perform(work.experiment(), study)
-    study.trained(RECIPE)
-    forget(study.work, ["other"])
-    assert not (study.work / "models").exists()
+    perform(work.experiment(depends=[0, 1]), study)
+    perform(work.experiment(depends=[0, 1], models=(RECIPE,)), study)
+    perform(work.experiment(depends=[0, 1], models=(replace(RECIPE, seed=2),)), study)
     perform(work.experiment(), study)
-    assert work.made == ["first", "second"]
-    forget(study.work, ["counted"])
-    perform(work.experiment(), study)
-    assert work.made == 2 * ["first", "second"]
+    assert work.made == ["first", "second", "first", "first", "first"]
+
+
+def test_minutes_are_those_of_pieces_and_of_models_whenever_these_were_trained(study):
+    trained = study.trained(RECIPE)
+    _, minutes = perform(Counted().experiment(models=(RECIPE,)), study)
+    assert trained.seconds / 60 <= minutes < trained.seconds / 60 + 0.01
+
+
+def test_a_setting_that_is_written_out_though_it_is_the_default_gives_the_same_model():
+    assert replace(RECIPE, settings={"decay": 0.01, "schedule": "linear"}).label == RECIPE.label
 
 
 def test_a_piece_whose_picture_is_gone_is_made_again(study):
@@ -97,11 +131,10 @@ def test_a_piece_whose_picture_is_gone_is_made_again(study):
     assert work.made == ["first", "second", "first"]
 
 
-def test_pieces_of_another_version_are_made_again(study):
+def test_pieces_of_another_version_are_made_again(study, monkeypatch):
     work = Counted()
     perform(work.experiment(), study)
-    for path in (study.work / "pieces" / "counted").iterdir():
-        path.write_text(json.dumps({**json.loads(path.read_text()), "version": "0.0.0"}))
+    monkeypatch.setattr("boltzflow.experiments.study.__version__", "99")
     perform(work.experiment(), study)
     assert work.made == 2 * ["first", "second"]
 
@@ -114,10 +147,10 @@ def test_a_quick_run_judges_nothing(study):
 
 def test_a_model_is_trained_once_and_comes_back_the_same(study):
     first = study.trained(RECIPE)
-    kept = sorted((study.work / "models").iterdir())
+    kept = sorted((study.work / "quick" / "models").iterdir())
     times = [path.stat().st_mtime_ns for path in kept]
     again = study.trained(replace(RECIPE))
-    assert sorted((study.work / "models").iterdir()) == kept
+    assert sorted((study.work / "quick" / "models").iterdir()) == kept
     assert [path.stat().st_mtime_ns for path in kept] == times
     oracles.close(first.model.couplings[0], again.model.couplings[0])
     assert (first.seconds, first.objective) == (again.seconds, again.objective)
@@ -151,7 +184,7 @@ def test_the_digits_that_judge_are_neither_learned_from_nor_chosen_by(study):
 
 def test_a_record_is_read_as_it_was_written(tmp_path):
     table = Table("t", ("a", "b", "c"), (Row("x", (Number(1.0, 0.5, 3), "told", None)),), "a note")
-    judged = verdict("a claim", "Table 9", "1", "-2 and x-1, 3-5", [True, False], "because")
+    judged = verdict("a claim", "Table 9", "1", "-2 and x-1, 3-5", [True, False], because="b", asked=False)
     record = Record("name", "claim", (table,), (judged,), ("a.png",), ("n",), "mnist", (0, 1), False, 1.5, versions())
     assert read_record(write_record(tmp_path, record)) == record
     assert [path.name for path in tmp_path.iterdir()] == ["name.json"]
@@ -159,10 +192,25 @@ def test_a_record_is_read_as_it_was_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("held", "answer"), [([True, True], "holds"), ([True, False], "in part"), ([False, False], "does not hold")]
+    ("parts", "needs", "answer"),
+    [
+        ([True, True], [], "holds"),
+        ([True, False], [], "in part"),
+        ([False, False], [], "does not hold"),
+        ([True, True], [True, False], "does not hold"),
+        ([True, False], [True], "in part"),
+        ([False], [True], "does not hold"),
+    ],
 )
-def test_a_claim_holds_where_all_of_it_does(held, answer):
-    assert verdict("", "", "", "", held).answer == answer
+def test_a_claim_holds_where_all_of_it_does_and_all_is_met_that_it_needs(parts, needs, answer):
+    assert verdict("", "", "", "", parts, needs=needs).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("those", "others", "less"), [([1, 2], [3, 4], True), ([1, 3], [3, 4], False), ([1, 5], [3, 4], False)]
+)
+def test_one_training_is_clearly_less_where_no_seed_of_it_reaches_the_other(those, others, less):
+    assert clearly_less(those, others) is less
 
 
 @pytest.mark.parametrize(

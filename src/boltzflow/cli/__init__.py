@@ -1,15 +1,18 @@
 """The command-line door: one module per verb, and one place that turns errors into words and exit codes.
 
-Exit codes: 0, 1 where a run failed, 2 where the call was wrong. JAX is imported by the verbs when they run, not for --help.
+Exit codes: 0, 1 where a run failed, 2 where the call was wrong, 130 where the user stopped it. JAX is imported by the verbs when they run, not for --help.
 """
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
 from boltzflow import __version__
 from boltzflow.cli.info import info
+from boltzflow.cli.output import Stopped
 from boltzflow.cli.reproduce import reproduce
 from boltzflow.cli.sample import sample
 from boltzflow.cli.train import train
@@ -23,8 +26,23 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _stoppable(verb: Callable[..., None]) -> Callable[..., None]:
+    """Typer ends in silence where it sees Ctrl-C, so it does not get to see it."""
+
+    @wraps(verb)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            verb(*args, **options)
+        except KeyboardInterrupt:
+            raise Stopped("stopped; nothing was saved.") from None
+
+    return run
+
+
 for verb in (train, sample, info, reproduce):
-    app.command(no_args_is_help=verb is not train)(verb)
+    app.command(no_args_is_help=verb is not train)(_stoppable(verb))
 
 
 @app.callback()
@@ -39,12 +57,15 @@ def main() -> None:
     """Run the command line; what the user did wrong is answered in one sentence."""
     try:
         app()
-    except KeyboardInterrupt:
-        _fail("stopped; nothing was saved.", 130)
+    except Stopped as reason:
+        _fail(str(reason), 130)
     except InputError as reason:
         _fail(str(reason), 2)
     except DivergenceError as reason:
         _fail(str(reason), 1)
+    except OSError as reason:
+        where = f" {reason.filename}" if reason.filename else ""
+        _fail(f"cannot read or write{where}: {reason.strerror or reason}.", 1)
 
 
 def _fail(sentence: str, code: int) -> None:

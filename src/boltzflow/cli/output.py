@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-_PAGE = 200
-"""Columns of a table that does not go to a terminal."""
+_GAP = 2
+"""Spaces between columns."""
+_LEAST = 16
+"""A label column that folds is at least so wide; a terminal without that room gets blocks."""
+
+
+class Stopped(Exception):
+    """The user stopped a run. The message says what is kept."""
 
 
 def emit(facts: Mapping[str, Any]) -> None:
@@ -24,16 +30,73 @@ def say(*lines: str) -> None:
 
 
 def say_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A small table: the first column is words, the others are numbers."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for k, name in enumerate(header):
-        table.add_column(name, justify="left" if k == 0 else "right", no_wrap=k > 0, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_PAGE)
-    console.print(table)
+    """A table: the first column is words, the others are numbers; as wide as it is, or as a terminal has room for."""
+    console = Console()
+    say(*table_lines(header, list(rows), console.width if console.is_terminal else None))
+
+
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """A table in lines no wider than `width`; nothing is ever left out.
+
+    Headings fold at words first, then labels do; where even that is too wide, each row becomes a block.
+
+    >>> print("\\n".join(table_lines(["", "at the top"], [["a machine", "3.14"]], 17)))
+                  at the
+                     top
+    a machine       3.14
+    """
+    widths = _widths(header, rows, width)
+    if widths is None:
+        return _blocks(header, rows, width or 0)
+    folded = [[_fold(name, size) for name, size in zip(header, widths, strict=True)]]
+    folded += [[_fold(row[0], widths[0], indent=2), *([cell] for cell in row[1:])] for row in rows]
+    return [line for cells in folded for line in _lines(cells, widths)]
+
+
+def _widths(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> list[int] | None:
+    """Of the columns, with headings in as few lines as possible; None where the table does not fit."""
+    labels, *columns = zip(header, *rows, strict=True)
+    natural = max(map(len, labels))
+    numbers: list[int] = []
+    for n_lines in range(1, max(len(name.split()) for name in ("-", *header)) + 1):
+        numbers = [max(_narrowest(name, n_lines), *map(len, cells), 0) for name, *cells in columns]
+        room = natural if width is None else width - sum(numbers) - _GAP * len(numbers)
+        if room >= natural:
+            return [natural, *numbers]
+    room = (width or 0) - sum(numbers) - _GAP * len(numbers)
+    least = max(_LEAST, *(len(word) + 2 for label in labels for word in label.split()))
+    return [room, *numbers] if room >= least else None
+
+
+def _narrowest(text: str, n_lines: int) -> int:
+    """The least width at which a text folds into so many lines, no word cut."""
+    longest = max(map(len, text.split()), default=0)
+    return next(size for size in range(longest, len(text) + 1) if len(_fold(text, size)) <= n_lines)
+
+
+def _fold(text: str, width: int, indent: int = 0) -> list[str]:
+    folded = wrap(text, max(width, 1), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return folded or [""]
+
+
+def _lines(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
+    """Folded cells side by side; the first column to the left, the others to the right."""
+    lines: list[str] = []
+    for k in range(max(map(len, cells))):
+        label, *numbers = (cell[k] if k < len(cell) else "" for cell in cells)
+        aligned = [label.ljust(widths[0]), *(each.rjust(size) for each, size in zip(numbers, widths[1:], strict=True))]
+        lines.append((" " * _GAP).join(aligned).rstrip())
+    return lines
+
+
+def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Each row as its label and a line for each cell that says something."""
+    lines: list[str] = _fold(f"{header[0]}:", width) if header[0] else []
+    for label, *cells in rows:
+        told = [f"{name}: {cell}" if name else cell for name, cell in zip(header[1:], cells, strict=True) if cell]
+        lines += [f"  {line}" for line in _fold(label, width - 2, indent=2)]
+        lines += [f"    {line}" for each in told for line in _fold(each, width - 4, indent=2)]
+    return lines
 
 
 def _plain(value: Any) -> Any:

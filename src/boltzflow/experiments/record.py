@@ -14,16 +14,21 @@ import numpy as np
 
 Answer: TypeAlias = Literal["holds", "in part", "does not hold", "not judged"]
 
+HALF_RANGE = "half the range over seeds"
+
 _LIBRARIES = ("jax", "jaxlib", "numpy", "optax", "equinox")
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured number; over several seeds their mean and half their range."""
+    """A measured number, and how far it moves."""
 
     value: float
     spread: float | None = None
     n: int = 1
+    """How many numbers the mean was taken of."""
+    kind: str = ""
+    """What the spread is: half the range over seeds, a standard deviation over sets …"""
 
     def __str__(self) -> str:
         digits = 1 if abs(self.value) >= 100 else 2
@@ -63,6 +68,9 @@ class Verdict:
     measured: str
     answer: Answer
     because: str = ""
+    """The rule that decides."""
+    asked: bool = True
+    """The paper says it; else it is a question of ours."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +99,32 @@ def over_seeds(values: Sequence[float]) -> Number:
     found = np.asarray(values, float)
     if len(found) == 1:
         return Number(float(found[0]))
-    return Number(float(found.mean()), float(found.max() - found.min()) / 2, len(found))
+    return Number(float(found.mean()), float(found.max() - found.min()) / 2, len(found), HALF_RANGE)
 
 
-def verdict(claim: str, where: str, paper: str, measured: str, held: Sequence[bool], because: str = "") -> Verdict:
-    """It holds where every part holds, and in part where some do."""
-    answer: Answer = "holds" if all(held) else "in part" if any(held) else "does not hold"
-    return Verdict(claim, where, paper, _minus(measured), answer, _minus(because))
+def verdict(
+    claim: str,
+    where: str,
+    paper: str,
+    measured: str,
+    parts: Sequence[bool],
+    *,
+    needs: Sequence[bool] = (),
+    because: str = "",
+    asked: bool = True,
+) -> Verdict:
+    """It holds where all its parts do and in part where some do; where a need is not met it does not hold at all.
+
+    A need is what the sentence makes no sense without, such as the difference that a control must show.
+    """
+    met = all(needs) and any(parts)
+    answer: Answer = "does not hold" if not met else "holds" if all(parts) else "in part"
+    return Verdict(claim, where, paper, _minus(measured), answer, _minus(because), asked)
+
+
+def clearly_less(those: Sequence[float], others: Sequence[float]) -> bool:
+    """Every seed of the one below every seed of the other: further apart than seeds move."""
+    return max(those) < min(others)
 
 
 def _minus(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -21,6 +21,7 @@ from boltzflow.experiments.record import Record
 from boltzflow.files import new_folder, read, write_model
 from boltzflow.learning.greedy import train_greedy
 from boltzflow.learning.loop import EpochRecord, train
+from boltzflow.learning.settings import make_settings
 from boltzflow.machine.builders import deep, rbm, visible
 from boltzflow.machine.machine import Machine
 from boltzflow.machine.stack import Model, Stack, stack
@@ -52,10 +53,10 @@ class Recipe:
 
     @property
     def label(self) -> str:
-        """Readable, and different for each recipe."""
-        told = json.dumps([asdict(self), __version__], sort_keys=True)
+        """Readable, different for each recipe, and the same for all ways to write one."""
+        resolved = {**asdict(self), "settings": asdict(make_settings(dict(self.settings)))}
         widths = "-".join(map(str, self.hidden))
-        return f"{self.data}-{self.rule}-{self.kind}{widths}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+        return f"{self.data}-{self.rule}-{self.kind}{widths}-{_digest(resolved)}"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,10 @@ class Piece:
     make: Callable[[], Facts]
     pictures: tuple[str, ...] = ()
     """Files that it draws."""
+    models: tuple[Recipe, ...] = ()
+    """What it trains, unless somebody has before; its own seconds are counted apart from theirs."""
+    depends: Any = ()
+    """What else it is made of that its name does not say, as JSON knows it."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +93,14 @@ class Experiment:
     name: str
     claim: str
     minutes: float
-    """Of a full run on two cores."""
+    """Of a full run on two cores, alone."""
     n_seeds: int
+    """How many trainings of each model there are unless told otherwise."""
     pieces: Callable[["Study"], Sequence[Piece]]
     finish: Callable[["Study", Mapping[str, Facts]], Record]
     data: tuple[str, ...] = ("mnist",)
+    seeded: bool = True
+    """Whether more seeds change anything; else each model is trained once."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +109,13 @@ class Study:
 
     seeds: tuple[int, ...]
     work: Path
-    """Where models and finished pieces are kept."""
+    """Where models and finished pieces are kept; those of quick runs apart."""
     out: Path
     """Where pictures and the record go."""
     data_dir: Path | None = None
     quick: bool = False
+    since: float = 0.0
+    """What was kept before this time (seconds since 1970) is done again."""
 
     def size(self, full: int, quick: int) -> int:
         """A number of rows, epochs, units …: the real one, or one that is over in a moment."""
@@ -136,8 +146,8 @@ class Study:
 
     def trained(self, recipe: Recipe) -> Trained:
         """The model of a recipe; trained once, then kept."""
-        folder = self.work / "models" / recipe.label
-        if not folder.exists():
+        folder = self.folder(recipe)
+        if not self.kept(folder / "config.json"):
             model, records = self._train(recipe)
             with new_folder(folder) as unfinished:
                 write_model(unfinished, model, _about(recipe, records))
@@ -145,6 +155,14 @@ class Study:
         return Trained(
             saved.model, saved.about["seconds"], saved.about["epochs_run"], tuple(saved.about["objective_by_epoch"])
         )
+
+    def folder(self, recipe: Recipe) -> Path:
+        """Where the model of a recipe is kept."""
+        return self.work / ("quick" if self.quick else "full") / "models" / recipe.label
+
+    def kept(self, path: Path) -> bool:
+        """Whether a file is there, and not too old."""
+        return path.is_file() and path.stat().st_mtime >= self.since
 
     def _train(self, recipe: Recipe) -> tuple[Model, list[EpochRecord]]:
         rows = self.training(recipe.data)
@@ -178,54 +196,68 @@ def _about(recipe: Recipe, records: Sequence[EpochRecord]) -> Facts:
     }
 
 
+def _digest(told: Any) -> str:
+    return hashlib.sha256(json.dumps([told, __version__], sort_keys=True).encode()).hexdigest()[:12]
+
+
 Watcher: TypeAlias = Callable[[int, Sequence[Piece], float], None]
 """Called before each piece with its number, all pieces, and the seconds that are left."""
 
 
 def perform(experiment: Experiment, study: Study, watch: Watcher | None = None) -> tuple[Record, float]:
-    """All pieces, those that are kept from an earlier run taken as they are; then the record, and its minutes."""
+    """All pieces, those that are kept from an earlier run taken as they are; then the record, and its minutes.
+
+    The minutes are those of the work itself, whenever it was done: of each piece, and of each model's training once.
+    """
     pieces = list(experiment.pieces(study))
     found: dict[str, Facts] = {}
     pace = 1.0
     for k, piece in enumerate(pieces):
         if watch is not None:
-            missing = [each.seconds for each in pieces[k:] if _kept(study, experiment.name, each) is None]
+            missing = [each.seconds for each in pieces[k:] if _read(study, experiment, each) is None]
             watch(k, pieces, pace * sum(missing))
-        facts = _kept(study, experiment.name, piece)
+        facts = _read(study, experiment, piece)
         if facts is None:
-            began = time.perf_counter()
-            facts = {"found": piece.make(), "seconds": 0.0}
-            facts["seconds"] = time.perf_counter() - began
-            pace = 0.5 * (pace + facts["seconds"] / max(piece.seconds, 1e-3))
-            _keep(study, experiment.name, piece, facts)
+            facts, pace = _make(study, experiment, piece, pace)
         found[piece.name] = facts
     record = experiment.finish(study, {name: facts["found"] for name, facts in found.items()})
     if study.quick:
         record = replace(record, verdicts=tuple(replace(each, answer="not judged") for each in record.verdicts))
-    return record, sum(facts["seconds"] for facts in found.values()) / 60
+    models = {recipe.label: recipe for piece in pieces for recipe in piece.models}
+    training = sum(study.trained(recipe).seconds for recipe in models.values())
+    return record, (training + sum(facts["seconds"] for facts in found.values())) / 60
 
 
-def forget(work: Path, experiments: Sequence[str]) -> None:
-    """Drop what is kept: the pieces of some experiments, and all models."""
-    for folder in ("models", *(f"pieces/{name}" for name in experiments)):
-        shutil.rmtree(work / folder, ignore_errors=True)
+def _make(study: Study, experiment: Experiment, piece: Piece, pace: float) -> tuple[Facts, float]:
+    """What a piece finds, with its seconds apart from those of its models; and the pace after it."""
+    began = time.perf_counter()
+    for recipe in piece.models:
+        study.trained(recipe)
+    trained = time.perf_counter()
+    facts: Facts = {"found": piece.make()}
+    done = time.perf_counter()
+    facts["seconds"] = done - trained
+    _write(study, experiment, piece, facts)
+    return facts, 0.5 * (pace + (done - began) / max(piece.seconds, 1e-3))
 
 
-def _path(study: Study, experiment: str, piece: Piece) -> Path:
-    return study.work / "pieces" / experiment / f"{piece.name}.json"
+def _path(study: Study, experiment: Experiment, piece: Piece) -> Path:
+    """A piece is found again by all that it was made of: its name, its models, and the text of its experiment."""
+    source = Path(str(sys.modules[experiment.pieces.__module__].__file__)).read_text()
+    made_of = [piece.name, [recipe.label for recipe in piece.models], piece.depends, source]
+    parent = study.work / ("quick" if study.quick else "full") / "pieces" / experiment.name
+    return parent / f"{piece.name}-{_digest(made_of)}.json"
 
 
-def _kept(study: Study, experiment: str, piece: Piece) -> Facts | None:
+def _read(study: Study, experiment: Experiment, piece: Piece) -> Facts | None:
     path = _path(study, experiment, piece)
-    if not path.is_file() or not all((study.out / name).is_file() for name in piece.pictures):
-        return None
-    facts = json.loads(path.read_text())
-    return facts if facts["version"] == __version__ else None
+    drawn = all((study.out / name).is_file() for name in piece.pictures)
+    return json.loads(path.read_text()) if study.kept(path) and drawn else None
 
 
-def _keep(study: Study, experiment: str, piece: Piece, facts: Facts) -> None:
+def _write(study: Study, experiment: Experiment, piece: Piece, facts: Facts) -> None:
     path = _path(study, experiment, piece)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
-    unfinished.write_text(json.dumps({**facts, "version": __version__}))
+    unfinished.write_text(json.dumps(facts))
     unfinished.replace(path)

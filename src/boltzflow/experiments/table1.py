@@ -3,22 +3,25 @@
 The paper claims that an RBM with 196 hidden units trained by VPF reconstructs better than RBMs trained by CD-1, CD-10 and
 PCD-1, and mostly better than PCD-10: L1 errors 32.9 / 46.9 / 36.7 / 44.1 with the top, bottom, left or right side corrupted.
 
-Expected: by the paper's protocol its VPF row or better, and all of it above the per-pixel median, which needs no machine; by the
-fair protocol VPF about 28 / 33.5 / 22 / 28.5, below the median and below CD and PCD without decay, but not below CD and PCD with
-the decay that VPF has; by the best protocol about 28 / 32.5 / 21.5 / 28 for VPF and a little less for others.
+Expected: by the paper's protocol its VPF row within 5 % or better, and above the per-pixel median, which needs no machine; by
+the fair protocol VPF near 28 / 32.5 / 21.5 / 28.5, below the median and below CD and PCD without decay, but hardly below CD and
+PCD with the decay that VPF has; by the best protocol near 27 / 31 / 21 / 27.
 
-An hour on two cores with three seeds: ten kinds of training of some 40 seconds each, and their measurement.
+Seventy minutes on two cores with three seeds: twelve ways to train, each some 45 seconds, and their measurement.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
-from boltzflow.experiments.record import Cell, Number, Record, Row, Table, Verdict, over_seeds, verdict
+from boltzflow.experiments.record import Cell, Number, Record, Row, Table, Verdict, clearly_less, over_seeds, verdict
 from boltzflow.experiments.study import Experiment, Facts, Piece, Recipe, Rows, Study
+from boltzflow.learning.loop import train
+from boltzflow.machine.builders import deep, rbm
 from boltzflow.machine.machine import Machine
 from boltzflow.measure.reconstruction import (
     SIDES,
@@ -38,133 +41,186 @@ PAPER = {
     "VPF, RBM(196)": (32.9, 46.9, 36.7, 44.1),
     "VPF, BM(196)": (34.33, 47.65, 36.41, 42.31),
 }
-BEST = ("VPF, RBM(196)", "VPF, BM(196)", "CD-1, decay", "PCD-1, decay")
-"""Whose posterior medians are taken."""
+N_FEW = 1000
+"""Digits for what takes hundreds of sweeps."""
+LONG = 1000
+"""Sweeps that the paper gave to CD and PCD."""
+N_CHAINS, N_SWEEPS = 9, 30
+"""Of the best protocol."""
+
+AS_THE_AUTHORS = {
+    "optimiser": "sgd",
+    "learning_rate": 0.01,
+    "schedule": "constant",
+    "batch_size": 20,
+    "binarise": "draw",
+    "bias_start": "keep",
+    "decay": 0.0,
+}
+"""Plain descent on grey data, here as fresh bits with the grey values as probabilities."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A way to train a machine for about forty seconds."""
+    """A way to train a machine for about 45 seconds."""
 
     rule: str
     epochs: int
     lateral: bool = False
-    decay: float = 0.01
     settings: Mapping[str, Any] = field(default_factory=dict)
-    long_chains: bool = False
-    """CD and PCD got 1,000 transitions in the paper, on fewer digits here."""
 
     def recipe(self, seed: int) -> Recipe:
+        """The same for each seed."""
         kind = "deep" if self.lateral else "rbm"
-        settings = {"decay": self.decay, **self.settings}
-        return Recipe(kind, (196,), self.epochs, seed, self.rule, settings=settings, lateral=self.lateral)
+        return Recipe(kind, (196,), self.epochs, seed, self.rule, settings=self.settings, lateral=self.lateral)
 
+
+_EPOCHS = {"cd-1": 85, "cd-10": 22, "pcd-1": 48, "pcd-10": 10}
 
 CONTESTANTS: Mapping[str, Contestant] = {
     "VPF, RBM(196)": Contestant("vpf", 100),
     "VPF, BM(196)": Contestant("vpf", 60, lateral=True),
+    **{f"{rule.upper()}, decay": Contestant(rule, epochs) for rule, epochs in _EPOCHS.items()},
     **{
-        f"{rule.upper()}, {'decay' if decay else 'no decay'}": Contestant(rule, epochs, decay=decay, long_chains=True)
-        for decay in (0.01, 0.0)
-        for rule, epochs in (("cd-1", 80), ("cd-10", 20), ("pcd-1", 44), ("pcd-10", 10))
+        f"{rule.upper()}, no decay": Contestant(rule, epochs, settings={"decay": 0.0})
+        for rule, epochs in _EPOCHS.items()
     },
+    "CD-1, as the authors": Contestant("cd-1", 45, settings=AS_THE_AUTHORS),
+    "PCD-1, as the authors": Contestant("pcd-1", 25, settings=AS_THE_AUTHORS),
 }
 
 
+def samples_model(name: str) -> bool:
+    """CD and PCD, to which the paper gave 1,000 sweeps."""
+    return not name.startswith("VPF")
+
+
+Fill = Callable[[Rows, Bool[np.ndarray, " pixels"]], float]
+"""The mean L1 error over a region of some pictures."""
+
+
 def measured(study: Study, name: str, seed: int) -> Facts:
-    """All protocols for one machine, one number a side; mean L1 over the region."""
-    contestant = CONTESTANTS[name]
-    trained = study.trained(contestant.recipe(seed))
+    """All protocols for one machine, a number for each side."""
+    machine = study.trained(CONTESTANTS[name].recipe(seed)).model
     grey = study.judging()
-    bits = (grey > 0.5).astype(np.float32)
-    few = grey[: study.size(1000, 30)]
+    bits, few = (grey > 0.5).astype(np.float32), grey[: study.size(N_FEW, 30)]
     shape = study.pictures().shape
 
-    def sides(error: Any) -> list[float]:
-        return [float(error(region(shape, side))) for side in SIDES]
+    def sides(rows: Rows, error: Fill) -> list[float]:
+        return [error(rows, region(shape, side)) for side in SIDES]
 
-    def fair(rows: Rows, n_sweeps: int) -> list[float]:
-        return sides(lambda m: reconstruction_error(trained.model, rows, m, n_sweeps=n_sweeps, seed=seed))
+    def unclamped(n_sweeps: int) -> Fill:
+        return lambda rows, missing: _error(
+            rows, missing, unclamped_fill(machine, rows, missing, n_sweeps=n_sweeps, seed=seed)
+        )
 
-    shown, n_sweeps = (few, study.size(1000, 10)) if contestant.long_chains else (grey, 2)
+    def clamped(n_sweeps: int) -> Fill:
+        return lambda rows, missing: reconstruction_error(machine, rows, missing, n_sweeps=n_sweeps, seed=seed)
+
     facts: Facts = {
-        "seconds": trained.seconds,
-        "epochs": trained.epochs,
-        "paper": sides(lambda m: _paper(trained.model, shown, m, n_sweeps, seed)),
-        "paper, 2 steps": sides(lambda m: _paper(trained.model, grey, m, 2, seed)),
-        "fair": fair(grey, 20),
-        "fair, binary": fair(bits, 20),
-        "fair, 2": fair(grey, 2),
-        "fair, 200": fair(few, study.size(200, 5)),
+        "paper": sides(grey, unclamped(2)),
+        "paper, few": sides(few, unclamped(2)),
+        "fair": sides(grey, clamped(20)),
+        "fair, binary": sides(bits, clamped(20)),
+        "fair, 2": sides(grey, clamped(2)),
+        "fair, 200": sides(few, clamped(study.size(200, 5))),
+        "best": sides(grey, partial(_best, study, machine, seed)),
     }
-    if name in BEST:
-        facts["best"] = sides(lambda m: _best(trained.model, grey, m, study, seed))
+    if samples_model(name):
+        facts["paper, long"] = sides(few, unclamped(study.size(LONG, 10)))
     return facts
 
 
-def _paper(machine: Machine, rows: Rows, missing: np.ndarray, n_sweeps: int, seed: int) -> float:
-    return float(
-        fill_errors(rows, unclamped_fill(machine, rows, missing, n_sweeps=n_sweeps, seed=seed), missing).mean()
-    )
-
-
-def _best(machine: Machine, rows: Rows, missing: np.ndarray, study: Study, seed: int) -> float:
-    n_sweeps, n_chains = study.size(50, 3), study.size(9, 3)
-    filled = median_fill(machine, rows, missing, n_sweeps=n_sweeps, n_chains=n_chains, seed=seed)
+def _error(rows: Rows, missing: Bool[np.ndarray, " pixels"], filled: Rows) -> float:
     return float(fill_errors(rows, filled, missing).mean())
 
 
+def _best(study: Study, machine: Machine, seed: int, rows: Rows, missing: Bool[np.ndarray, " pixels"]) -> float:
+    n_sweeps, n_chains = study.size(N_SWEEPS, 3), study.size(N_CHAINS, 3)
+    return _error(rows, missing, median_fill(machine, rows, missing, n_sweeps=n_sweeps, n_chains=n_chains, seed=seed))
+
+
 def trivial(study: Study) -> Facts:
-    """What needs no learning, against grey originals and against bits."""
-    grey, shape = study.judging(), study.pictures().shape
-    bits = (grey > 0.5).astype(np.float32)
-    training = study.training()
+    """What needs no learning, against grey originals, the first of them, and bits."""
+    grey, training, shape = study.judging(), study.training(), study.pictures().shape
+    few = grey[: study.size(N_FEW, 30)]
+    lit = [(rows > 0.5).astype(np.float32) for rows in (training, grey)]
     found: Facts = {}
-    for target, rows, source in (("grey", grey, training), ("binary", bits, (training > 0.5).astype(np.float32))):
+    for target, source, rows in (("grey", training, grey), ("few", training, few), ("binary", *lit)):
         fills = [trivial_fills(source, rows, region(shape, side)) for side in SIDES]
         found[target] = {name: [getattr(fill, name) for fill in fills] for name in ("black", "median", "floor")}
     return found
 
 
-def pieces(study: Study) -> Sequence[Piece]:
-    """The trivial fills, then each kind of training with each seed."""
-    seconds = {"VPF, BM(196)": 150.0, **dict.fromkeys(BEST, 130.0)}
-    work = [Piece("trivial", 15, partial(trivial, study))]
+def pace(study: Study) -> Facts:
+    """Seconds an epoch of every way to train, one after the other; the epoch that compiles is left out."""
+    rows = study.training()
+    found = {}
     for name in _contestants(study):
-        for seed in study.seeds:
-            work.append(
-                Piece(f"{_slug(name)}-seed{seed}", seconds.get(name, 90.0), partial(measured, study, name, seed))
+        contestant = CONTESTANTS[name]
+        n_hidden = study.size(196, 12)
+        machine = deep(rows.shape[1], n_hidden, lateral=True) if contestant.lateral else rbm(rows.shape[1], n_hidden)
+        run = train(machine, rows, rule=contestant.rule, epochs=study.size(3, 2), **contestant.settings)
+        found[name] = min(record.seconds for record in run.history[1:])
+    return found
+
+
+def pieces(study: Study) -> Sequence[Piece]:
+    """The trivial fills, the pace of each rule, then each kind of training with each seed."""
+    return [
+        Piece("trivial", 15, partial(trivial, study)),
+        Piece("pace", 75, partial(pace, study)),
+        *(
+            Piece(
+                f"{_slug(name)}-seed{seed}",
+                210.0 if CONTESTANTS[name].lateral else 110.0,
+                partial(measured, study, name, seed),
+                models=(CONTESTANTS[name].recipe(seed),),
             )
-    return work
+            for name in _contestants(study)
+            for seed in study.seeds
+        ),
+    ]
 
 
 def finish(study: Study, found: Mapping[str, Facts]) -> Record:
-    """Three tables, one a protocol, and what the paper's sentences come to."""
-    by_name = {
-        name: [facts for title, facts in found.items() if title.startswith(_slug(name) + "-seed")]
-        for name in _contestants(study)
-    }
-    fills = found["trivial"]
+    """A table for each protocol, and what the paper's sentences come to."""
+    by_name = {name: [found[f"{_slug(name)}-seed{seed}"] for seed in study.seeds] for name in _contestants(study)}
+    fills, pace_of = found["trivial"], found["pace"]
+    vpf = {name: runs for name, runs in by_name.items() if not samples_model(name)}
+    others = {name: runs for name, runs in by_name.items() if samples_model(name)}
     tables = (
         _table(
-            "The paper's protocol: corrupted pixels are original OR noise, nothing is held, grey target",
-            [*_paper_rows(), *_fill_rows(fills["grey"]), *_rows(by_name, "paper"), *_two_steps(by_name)],
-            "2 sweeps for VPF on 10,000 test digits; 1,000 for CD and PCD on the first 1,000, as in the paper, and below "
-            "them 2 as for VPF. Mean over seeds ± half their range.",
+            "The paper's protocol: original OR noise, nothing held, 2 sweeps, grey target",
+            [*_paper_rows(), *_fill_rows(fills["grey"]), *_rows(by_name, "paper")],
+            "The paper gave CD and PCD 1,000 sweeps: next table.",
+        ),
+        _table(
+            "The same on the first 1,000 test digits: 1,000 sweeps for CD and PCD, 2 for VPF",
+            [*_fill_rows(fills["few"]), *_rows(vpf, "paper, few"), *_rows(others, "paper, long")],
         ),
         _table(
             "Fair: corrupted pixels replaced by noise, known pixels held, 20 sweeps for all, grey target",
             [*_fill_rows(fills["grey"]), *_rows(by_name, "fair")],
         ),
         _table("Fair, binary target", [*_fill_rows(fills["binary"], floor=False), *_rows(by_name, "fair, binary")]),
-        _table("Fair, grey target, 2 sweeps", _rows(by_name, "fair, 2")),
-        _table("Fair, grey target, 200 sweeps, the first 1,000 digits", _rows(by_name, "fair, 200")),
+        _table("Fair, 2 sweeps", [*_fill_rows(fills["grey"]), *_rows(by_name, "fair, 2")]),
+        _table("Fair, 200 sweeps, the first 1,000", [*_fill_rows(fills["few"]), *_rows(by_name, "fair, 200")]),
         _table(
-            "Best: median over 9 clamped chains of 50 sweeps, grey target",
-            [
-                *_fill_rows(fills["grey"]),
-                *_rows({name: runs for name, runs in by_name.items() if name in BEST}, "best"),
-            ],
+            f"Best: the median over {N_CHAINS} clamped chains of {N_SWEEPS} sweeps, grey target",
+            [*_fill_rows(fills["grey"]), *_rows(by_name, "best")],
+        ),
+        Table(
+            "Training",
+            ("machine", "epochs", "s an epoch", "s"),
+            tuple(
+                Row(
+                    name,
+                    (str(CONTESTANTS[name].epochs), Number(seconds), Number(seconds * CONTESTANTS[name].epochs)),
+                )
+                for name, seconds in pace_of.items()
+            ),
+            "Seconds an epoch were measured for all one after the other, compiling left out.",
         ),
     )
     return Record("table1", EXPERIMENT.claim, tables, tuple(_verdicts(by_name, fills)))
@@ -172,117 +228,154 @@ def finish(study: Study, found: Mapping[str, Facts]) -> Record:
 
 def _contestants(study: Study) -> Sequence[str]:
     """All; a quick run does with one of each sort."""
-    return ("VPF, RBM(196)", "VPF, BM(196)", "CD-1, decay", "PCD-1, no decay") if study.quick else tuple(CONTESTANTS)
+    few = ("VPF, RBM(196)", "VPF, BM(196)", "CD-1, decay", "PCD-1, no decay")
+    return few if study.quick else tuple(CONTESTANTS)
 
 
 def _slug(name: str) -> str:
     return name.replace(", ", "-").replace("(", "").replace(")", "").replace(" ", "-")
 
 
-def _table(title: str, rows: Sequence[Row], note: str = "Mean over seeds ± half their range.") -> Table:
-    return Table(title, ("L1 over the region", *SIDES, "training"), tuple(rows), note)
+def _table(title: str, rows: Sequence[Row], note: str = "") -> Table:
+    told = "Mean L1 over the region; over seeds ± half their range. "
+    return Table(title, ("machine", *SIDES), tuple(rows), (told + note).strip())
 
 
 def _paper_rows() -> list[Row]:
-    return [Row(f"paper: {name}", (*map(Number, values), None)) for name, values in PAPER.items()]
+    return [Row(f"paper: {name}", tuple(map(Number, values))) for name, values in PAPER.items()]
 
 
 def _fill_rows(fills: Mapping[str, Sequence[float]], *, floor: bool = True) -> list[Row]:
     named = {"black": "all black", "median": "per-pixel median", **({"floor": "floor of 0/1 outputs"} if floor else {})}
-    return [Row(label, (*map(Number, fills[key]), None)) for key, label in named.items()]
+    return [Row(label, tuple(map(Number, fills[key]))) for key, label in named.items()]
 
 
 def _rows(by_name: Mapping[str, Sequence[Facts]], protocol: str) -> list[Row]:
-    return [Row(name, (*_cells(runs, protocol), _training(runs))) for name, runs in by_name.items()]
-
-
-def _two_steps(by_name: Mapping[str, Sequence[Facts]]) -> list[Row]:
-    return [
-        Row(f"{name}, 2 sweeps", (*_cells(runs, "paper, 2 steps"), None))
-        for name, runs in by_name.items()
-        if CONTESTANTS[name].long_chains
-    ]
+    return [Row(name, _cells(runs, protocol)) for name, runs in by_name.items()]
 
 
 def _cells(runs: Sequence[Facts], protocol: str) -> tuple[Cell, ...]:
     return tuple(over_seeds([run[protocol][k] for run in runs]) for k in range(len(SIDES)))
 
 
-def _training(runs: Sequence[Facts]) -> str:
-    return f"{np.mean([run['seconds'] for run in runs]):.0f} s, {runs[0]['epochs']} epochs"
-
-
 def _means(runs: Sequence[Facts], protocol: str) -> np.ndarray:
     return np.mean([run[protocol] for run in runs], axis=0)
 
 
-def _each(truths: Any) -> list[bool]:
-    return [bool(truth) for truth in np.ravel(truths)]
-
-
-def _told(values: np.ndarray) -> str:
+def _told(values: Sequence[float] | np.ndarray) -> str:
     return " / ".join(f"{value:.2f}" for value in values)
+
+
+def _within(values: np.ndarray, bounds: Sequence[float] | np.ndarray) -> list[bool]:
+    return [bool(value <= bound) for value, bound in zip(values, bounds, strict=True)]
+
+
+def _ahead(
+    ours: Sequence[Facts], protocol: str, others: Mapping[str, Sequence[Facts]], theirs: str
+) -> tuple[list[bool], str]:
+    """Side by side, whether every seed of ours is below every seed of all others; and how far the best of them gets."""
+    best = np.min([_means(runs, theirs) for runs in others.values()], axis=0)
+    parts = [
+        all(
+            clearly_less([run[protocol][k] for run in ours], [run[theirs][k] for run in runs])
+            for runs in others.values()
+        )
+        for k in range(len(SIDES))
+    ]
+    return parts, f"VPF {_told(_means(ours, protocol))}; best of the others on each side {_told(best)}"
 
 
 def _verdicts(
     by_name: Mapping[str, Sequence[Facts]], fills: Mapping[str, Mapping[str, Sequence[float]]]
 ) -> list[Verdict]:
-    ours, fair = _means(by_name["VPF, RBM(196)"], "paper"), _means(by_name["VPF, RBM(196)"], "fair")
-    lateral = _means(by_name["VPF, BM(196)"], "paper")
-    median = np.array(fills["grey"]["median"])
-    paper = np.array(PAPER["VPF, RBM(196)"])
-    others = {name: runs for name, runs in by_name.items() if CONTESTANTS[name].long_chains}
-    long = np.array([_means(runs, "paper") for runs in others.values()])
-    bare = np.array([_means(runs, "fair") for name, runs in others.items() if "no decay" in name])
-    decayed = {name: _means(runs, "fair") for name, runs in others.items() if "no decay" not in name}
-    nearest = min(decayed, key=lambda name: decayed[name].mean())
+    ours, lateral = by_name["VPF, RBM(196)"], by_name["VPF, BM(196)"]
+    others = {name: runs for name, runs in by_name.items() if samples_model(name)}
+    median = fills["grey"]["median"]
+    rows = [
+        verdict(
+            f"{name.removeprefix('VPF, ')} trained by VPF reconstructs with errors {_told(PAPER[name])}",
+            where,
+            _told(PAPER[name]),
+            f"{_told(_means(runs, 'paper'))}; the per-pixel median reaches {_told(median)}",
+            _within(_means(runs, "paper"), 1.05 * np.array(PAPER[name])),
+            because="within 5 % or better, side by side",
+        )
+        for name, where, runs in (
+            ("VPF, RBM(196)", "Table 1", ours),
+            ("VPF, BM(196)", "supplement, table", lateral),
+        )
+    ]
+    long, told = _ahead(ours, "paper, few", others, "paper, long")
+    two = np.min([_means(runs, "paper, few") for runs in others.values()], axis=0)
+    rows.append(
+        verdict(
+            "VPF reconstructs better after 2 transitions than CD and PCD after 1,000, but for PCD-10 on the right",
+            "§ Image Reconstruction",
+            "every side but one",
+            f"{told}; these after 2 transitions {_told(two)}",
+            long,
+            because="side by side, every seed below all others'; same 1,000 digits",
+        )
+    )
+    for label, chosen in (
+        ("CD and PCD without decay", [name for name in others if name.endswith(", no decay")]),
+        ("CD and PCD with VPF's decay", [name for name in others if name.endswith(", decay")]),
+        ("CD and PCD as the authors trained them", [name for name in others if name.endswith("authors")]),
+    ):
+        if not chosen:
+            continue
+        parts, told = _ahead(ours, "fair", {name: others[name] for name in chosen}, "fair")
+        rows.append(
+            verdict(
+                f"VPF reconstructs better than {label}, on equal terms",
+                "§ Image Reconstruction, fair protocol",
+                "–",
+                told,
+                parts,
+                because="known pixels held, 20 sweeps for all; side by side, every seed below all others'",
+            )
+        )
+    return [*rows, *_of_ours(by_name, fills)]
+
+
+def _of_ours(
+    by_name: Mapping[str, Sequence[Facts]], fills: Mapping[str, Mapping[str, Sequence[float]]]
+) -> list[Verdict]:
+    """What the paper does not ask."""
+    ours, median = by_name["VPF, RBM(196)"], fills["grey"]["median"]
+    best = {name: _means(runs, "best") for name, runs in by_name.items()}
+    first = min(best, key=lambda name: best[name].mean())
+    bits = _means(ours, "fair, binary")
     return [
         verdict(
-            "VPF's RBM(196) reconstructs with errors 32.9 / 46.9 / 36.7 / 44.1",
-            "Table 1",
-            _told(paper),
-            _told(ours),
-            _each(ours <= 1.05 * paper),
-            "within 5 % or better counts as held; the per-pixel median of the training digits reaches " + _told(median),
+            "A machine trained by VPF fills in better than the per-pixel median of the training digits",
+            "fair protocol",
+            f"by the paper's own protocol and numbers, {sum(_within(np.array(PAPER['VPF, RBM(196)']), median))} of 4 sides",
+            f"median {_told(median)}; VPF, fair {_told(_means(ours, 'fair'))}",
+            [bool(a < b) for a, b in zip(_means(ours, "fair"), median, strict=True)],
+            because="side by side",
+            asked=False,
         ),
         verdict(
-            "With connections inside the hidden layer, BM(196): 34.33 / 47.65 / 36.41 / 42.31",
-            "Table 2 of the supplement",
-            _told(np.array(PAPER["VPF, BM(196)"])),
-            _told(lateral),
-            _each(lateral <= 1.05 * np.array(PAPER["VPF, BM(196)"])),
-        ),
-        verdict(
-            "VPF reconstructs better than CD-1, CD-10 and PCD-1, and mostly than PCD-10, after their 1,000 transitions",
-            "§ Image Reconstruction",
-            "every side but Right against PCD-10",
-            f"VPF {_told(ours)}; best of the others on each side {_told(long.min(axis=0))}",
-            _each((ours < long).all(axis=0)),
-            "1,000 sweeps with nothing held forget the picture: the comparison is between 2 sweeps and 1,000",
-        ),
-        verdict(
-            "… on equal terms, against CD and PCD without decay",
-            "§ Image Reconstruction",
+            "… and so it does with bits as the target",
+            "fair protocol, binary target",
             "–",
-            f"VPF {_told(fair)}; best of the others {_told(bare.min(axis=0))}",
-            _each((fair < bare).all(axis=0)),
-            "known pixels held, 20 sweeps for all",
+            f"median {_told(fills['binary']['median'])}; VPF {_told(bits)}",
+            [bool(a < b) for a, b in zip(bits, fills["binary"]["median"], strict=True)],
+            because="side by side",
+            asked=False,
         ),
         verdict(
-            "… on equal terms, against CD and PCD with VPF's decay",
-            "§ Image Reconstruction",
+            "With the median over chains VPF reaches 28 / 32.5 / 21.5 / 28, and some rule 26.5 / 32.5 / 20 / 26",
+            "best protocol; figures set before",
             "–",
-            f"VPF {_told(fair)}; {nearest} {_told(decayed[nearest])}",
-            [bool((fair < each).all()) for each in decayed.values()],
-            "decay does more than the rule: it smooths the landscape that 20 sweeps have to cross",
-        ),
-        verdict(
-            "A trained machine fills in better than the per-pixel median of the training digits",
-            "not asked by the paper",
-            f"the paper's VPF row: {_told(paper)}",
-            f"median {_told(median)}; VPF, fair {_told(fair)}",
-            _each(fair < median),
-            f"of the paper's own four numbers {int((paper < median).sum())} are below the median",
+            f"VPF {_told(best['VPF, RBM(196)'])}; {first} {_told(best[first])}",
+            [
+                all(_within(best["VPF, RBM(196)"], (28, 32.5, 21.5, 28))),
+                any(all(_within(each, (26.5, 32.5, 20, 26))) for each in best.values()),
+            ],
+            because="all four sides",
+            asked=False,
         ),
     ]
 
@@ -290,7 +383,7 @@ def _verdicts(
 EXPERIMENT = Experiment(
     "table1",
     "VPF reconstructs corrupted digits better than CD and PCD.",
-    minutes=60,
+    minutes=70,
     n_seeds=3,
     pieces=pieces,
     finish=finish,

@@ -4,11 +4,11 @@ The paper claims 78 ± 5.9 for RBM(196), 183 and 210 for a deep machine without 
 (DBM1-R) and from mean activations (DBM1-P), 222 and 222 with them (DBM2-R, DBM2-P), close to GANs at 225; all by a Gaussian of
 σ = 0.2 on each of 10,000 generated pictures, which are pixel probabilities, scored on the grey test digits.
 
-Expected: DBM1 about 189 / 203, DBM2 about 209 / 211: the plain machine a little above the paper from coin flips and below it from
-mean activations, the lateral one some ten below. Real training digits score 231, means of a few neighbours 287: the score
-rewards blur, and no claim should rest on it.
+Expected: RBM(196) about 80, DBM1 about 189 / 205, DBM2 about 210 / 211: some ten below the paper where there are connections
+inside layers, at or near it elsewhere. Real training digits score 231, means of a few neighbours close to 300: the score rewards
+blur, and no claim should rest on it.
 
-Half an hour on two cores; one seed, as deep machines take minutes each.
+Fifty minutes on two cores; one training each, as deep machines take minutes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,13 @@ from jaxtyping import Float
 
 from boltzflow.experiments.record import Number, Record, Row, Table, Verdict, verdict
 from boltzflow.experiments.study import Experiment, Facts, Piece, Recipe, Rows, Study
-from boltzflow.machine.stack import Model, as_stack
+from boltzflow.machine.stack import Model
 from boltzflow.measure.parzen import parzen_log_density, parzen_score
 from boltzflow.sampling.chains import sample
 from boltzflow.sampling.generation import generate
 
 SIGMA = 0.2
-SIGMAS = (0.14, 0.16, 0.18, 0.2, 0.22, 0.25, 0.3)
+SIGMAS = (0.14, 0.16, 0.18, 0.2, 0.22, 0.25, 0.3, 0.4, 0.6)
 N_CENTRES = 10_000
 N_SETS = 10
 NEIGHBOURS = 30
@@ -35,10 +35,10 @@ PAPER = {"RBM(196)": (78, 5.9), "DBM1-R": (183, 1.1), "DBM1-P": (210, 0.8), "DBM
 AUTHORS = {"learning_rate": 1e-3, "schedule": "constant", "shuffle": False, "bias_start": "keep"}
 """As the paper's authors trained: a constant rate, the digits in their order, all biases from zero."""
 
-RBM = Recipe("rbm", (196,), 100)
+RBM = Recipe("rbm", (196,), 100, settings=AUTHORS)
 DBM1 = Recipe("stack", (196, 196, 64), 150, settings=AUTHORS)
 DBM2 = Recipe("stack", (196, 196, 64), 150, options={"order": "authors"}, settings=AUTHORS, lateral=True)
-STEPS = {"DBM1": 5, "DBM2": 3}
+STEPS = {"RBM(196)": 5, "DBM1": 5, "DBM2": 3}
 """r of Algorithm 2, as the authors ran it."""
 
 
@@ -62,22 +62,24 @@ VARIANTS: Mapping[str, Recipe] = {
     "DBM2, 200 epochs": Recipe("stack", (196, 196, 64), 200, options=DBM2.options, settings=AUTHORS, lateral=True),
     "DBM1, 150 epochs": DBM1,
     "… decay 0.02, 100 epochs": _varied(DBM1, decay=0.02),
+    "RBM(196), 100 epochs": RBM,
+    "… this package's defaults": Recipe("rbm", (196,), 100),
 }
 """What was tried, judged on digits that nobody learned from."""
 
 TRIED_STEPS = (1, 3, 5, 10)
 
 
+def machine_of(name: str) -> tuple[str, Recipe, str]:
+    """Which machine a name of the table means, and where its pictures start: DBM1-R from coin flips …"""
+    machine, _, prior = name.partition("-")
+    return machine, {"RBM(196)": RBM, "DBM1": DBM1, "DBM2": DBM2}[machine], prior or "P"
+
+
 def generated(study: Study, name: str, n_sets: int) -> list[Rows]:
-    """Sets of pixel probabilities from one model."""
-    n = study.size(N_CENTRES, 200)
-    if name == "RBM(196)":
-        model = study.trained(RBM).model
-        burn_in = study.size(1000, 5)
-        rows = sample(model, n_sets * n, n_chains=n, burn_in=burn_in, thin=burn_in // 10 or 1, probabilities=True)
-        return list(rows.reshape(n_sets, n, -1))
-    machine, prior = name.split("-")
-    model = study.trained({"DBM1": DBM1, "DBM2": DBM2}[machine]).model
+    """Sets of pixel probabilities from one model by Algorithm 2."""
+    machine, recipe, prior = machine_of(name)
+    model = study.trained(recipe).model
     return [_by_algorithm_2(study, model, prior, STEPS[machine], seed) for seed in range(n_sets)]
 
 
@@ -108,10 +110,12 @@ def of_model(study: Study, name: str) -> Facts:
     return scored(study, generated(study, name, study.size(N_SETS, 2)))
 
 
-def of_rbm_downwards(study: Study) -> Facts:
-    """The RBM by Algorithm 2, from the mean activations of its hidden units."""
-    model = as_stack(study.trained(RBM).model)
-    return scored(study, [_by_algorithm_2(study, model, "P", 5, seed) for seed in range(study.size(N_SETS, 2))])
+def of_rbm_by_gibbs(study: Study) -> Facts:
+    """The RBM by sweeps from noise, as its law has it: three sets, each with chains of its own."""
+    model = study.trained(RBM).model
+    n, n_sweeps = study.size(N_CENTRES, 200), study.size(1000, 5)
+    sets = [sample(model, n, burn_in=n_sweeps, probabilities=True, seed=seed) for seed in range(study.size(3, 2))]
+    return {**scored(study, sets), "ink": float(sets[0].mean()), "real ink": float(study.judging().mean())}
 
 
 def of_real_digits(study: Study) -> Facts:
@@ -155,57 +159,74 @@ def _variants(study: Study) -> Mapping[str, Recipe]:
 
 def pieces(study: Study) -> Sequence[Piece]:
     """Real digits, then models, then all that was tried."""
-    seconds = {"RBM(196)": 180.0, "DBM1-R": 150.0, "DBM2-R": 220.0}
+    training = {"RBM(196)": 45.0, "DBM1-R": 90.0, "DBM2-R": 165.0}
+    variants = _variants(study)
     return [
-        Piece("real", 60, partial(of_real_digits, study)),
+        Piece("real", 75, partial(of_real_digits, study)),
         *(
-            Piece(name.replace("(", "").replace(")", ""), seconds.get(name, 45.0), partial(of_model, study, name))
+            Piece(
+                _slug(name),
+                30 + training.get(name, 0.0),
+                partial(of_model, study, name),
+                models=(machine_of(name)[1],),
+            )
             for name in PAPER
         ),
-        Piece("RBM196-downwards", 40, partial(of_rbm_downwards, study)),
+        Piece("RBM196-gibbs", 240, partial(of_rbm_by_gibbs, study), models=(RBM,)),
         *(
-            Piece(f"tried-{k}", 160.0 if recipe.lateral else 100.0, partial(tried, study, name))
-            for k, (name, recipe) in enumerate(_variants(study).items())
+            Piece(f"tried-{k}", 20 + _seconds(recipe), partial(tried, study, name), models=(recipe,), depends=name)
+            for k, (name, recipe) in enumerate(variants.items())
         ),
     ]
 
 
+def _seconds(recipe: Recipe) -> float:
+    """Of a training on two cores, none where the table has done it."""
+    if recipe in (RBM, DBM1, DBM2):
+        return 0.0
+    return recipe.epochs * (0.45 if recipe.kind == "rbm" else 1.1 if recipe.lateral else 0.6)
+
+
+def _slug(name: str) -> str:
+    return name.replace("(", "").replace(")", "")
+
+
 def finish(study: Study, found: Mapping[str, Facts]) -> Record:
     """The table, what was tried, and the verdicts."""
-    models = {name: found[name.replace("(", "").replace(")", "")] for name in PAPER}
+    models = {name: found[_slug(name)] for name in PAPER}
+    gibbs = found["RBM196-gibbs"]
     rows = [
         *(Row(label, ("", *_cells(facts))) for label, facts in found["real"].items()),
         *(Row(name, (f"{PAPER[name][0]} ± {PAPER[name][1]}", *_cells(facts))) for name, facts in models.items()),
-        Row("RBM(196) by Algorithm 2, P, r = 5", ("", *_cells(found["RBM196-downwards"]))),
+        Row("RBM(196), 1,000 sweeps from noise", ("", *_cells(gibbs))),
     ]
     table = Table(
         "Parzen score of the grey test digits, 10,000 centres",
         ("centres", "paper", "σ = 0.2", "s.e. over digits", "validated σ", "at that σ"),
         tuple(rows),
-        "± is the standard deviation over ten sets of pictures from one model, as in the paper; the standard error is over "
-        "test digits. One training each. All 50,000 digits are five times as many centres as the others have. "
-        "The score rewards blur: a mean of neighbours lies nearer to a new digit than a sharp digit does, so such means "
-        "beat real digits and every model of the paper's table. In the paper 32 (DBM), 138 (DBN), 121 (stacked CAE), 214 "
-        "(deep GSN), 225 (GAN) and 236 (Bengio et al. 2015) are cited from elsewhere.",
+        "± is the standard deviation over ten sets of pictures from one model (sweeps from noise: three), as in the paper; the "
+        "standard error is over test digits. One training each, with the authors' settings and r; 100 epochs for the RBM and "
+        "150 for deep machines, where the authors had 200, 200 and 500. All 50,000 digits are five times as many centres as "
+        f"the others have. σ was chosen among {', '.join(f'{sigma:g}' for sigma in SIGMAS)} on training digits 50,001–60,000. "
+        "The score rewards blur: a mean of neighbours lies nearer to a new digit than a sharp digit does. The paper "
+        "cites 32 (DBM), 138 (DBN), 121 (stacked CAE), 214 (deep GSN), 225 (GAN) and 236 (Bengio et al. 2015) from elsewhere.",
     )
     attempts = Table(
         "What was tried, on training digits 50,001–60,000: P / R",
         ("training", *(f"r = {r}" for r in TRIED_STEPS)),
         tuple(Row(name, _pairs(found[f"tried-{k}"])) for k, name in enumerate(_variants(study))),
-        "P starts from mean activations, R from coin flips. The settings of the table above are the authors', and its epoch "
-        "was set before the test digits were looked at.",
+        "P starts from mean activations, R from coin flips.",
     )
-    return Record(
-        "table2", EXPERIMENT.claim, (table, attempts), tuple(_verdicts(models, found["real"])), notes=_notes(found)
-    )
+    notes = _notes(found["real"]["training digits"], gibbs)
+    return Record("table2", EXPERIMENT.claim, (table, attempts), tuple(_verdicts(models, found["real"])), notes=notes)
 
 
 def _cells(facts: Facts) -> tuple[Number | str, ...]:
     means = facts["means"]
     spread = float(np.std(means, ddof=1)) if len(means) > 1 else None
     return (
-        Number(float(np.mean(means)), spread, len(means)),
-        Number(facts["error"]),
+        Number(float(np.mean(means)), spread, len(means), "standard deviation over sets" if spread else ""),
+        Number(facts["error"], kind="standard error over digits"),
         f"{facts['sigma']:g}",
         Number(facts["at_sigma"]),
     )
@@ -215,68 +236,76 @@ def _pairs(facts: Facts) -> tuple[str, ...]:
     return tuple(f"{p:.0f} / {r:.0f}".replace("-", "−") for p, r in (facts[str(steps)] for steps in TRIED_STEPS))
 
 
-def _notes(found: Mapping[str, Facts]) -> tuple[str, ...]:
-    real = found["real"]["training digits"]
+def _notes(real: Facts, gibbs: Facts) -> tuple[str, ...]:
     return (
-        f"The paper's reference of 239.88 for training digits belongs to a σ chosen on validation digits: 10,000 training "
-        f"digits score {np.mean(real['means']):.1f} at σ = 0.2 and {real['at_sigma']:.1f} at σ = {real['sigma']:g}.",
+        f"The paper's reference of 239.88 ± 2.3 for training digits is cited from elsewhere. Here 10,000 training digits score "
+        f"{np.mean(real['means']):.1f} at σ = 0.2 and {real['at_sigma']:.1f} at the validated σ = {real['sigma']:g}: "
+        "a σ chosen for training digits would explain the reference; 0.2 does not.",
+        f"After 1,000 sweeps from noise the RBM's pictures have a mean ink of {gibbs['ink']:.3f}; test digits have "
+        f"{gibbs['real ink']:.3f}. Algorithm 2 stops after r steps from a chosen start, far from the machine's own law.",
     )
 
 
 def _verdicts(models: Mapping[str, Facts], real: Mapping[str, Facts]) -> list[Verdict]:
     score = {name: float(np.mean(facts["means"])) for name, facts in models.items()}
-    lateral = min(score["DBM2-R"], score["DBM2-P"])
     blur = float(np.mean(real["means of 30 neighbours among binarised training digits"]["means"]))
-    found = [
-        verdict(
-            f"{name} scores {paper} ± {spread}",
-            "Table 2",
-            f"{paper} ± {spread}",
-            f"{score[name]:.1f}",
-            [score[name] >= paper - spread, score[name] >= 0.95 * paper],
-            "holds: within the paper's ±; in part: within 5 %",
-        )
-        for name, (paper, spread) in PAPER.items()
-    ]
     return [
-        *found,
+        *(_reached(name, score[name]) for name in PAPER),
+        verdict(
+            "The deep machines are well above RBM(196)",
+            "§ MNIST",
+            "78 against 183 and more",
+            f"{score['RBM(196)']:.1f} against {', '.join(f'{score[name]:.1f}' for name in PAPER if name[0] == 'D')}",
+            [score[name] > score["RBM(196)"] + 50 for name in PAPER if name[0] == "D"],
+            because="by 50 or more, each of the four",
+        ),
         verdict(
             "Connections inside layers make better pictures: DBM2 above DBM1",
             "§ MNIST",
             "222 / 222 above 183 / 210",
-            f"R {score['DBM2-R']:.1f} above {score['DBM1-R']:.1f}, P {score['DBM2-P']:.1f} above {score['DBM1-P']:.1f}",
-            [score["DBM2-R"] > score["DBM1-R"], score["DBM2-P"] > score["DBM1-P"]],
+            f"R {score['DBM2-R']:.1f} against {score['DBM1-R']:.1f}, P {score['DBM2-P']:.1f} against {score['DBM1-P']:.1f}",
+            [score["DBM2-R"] > score["DBM1-R"] + 2, score["DBM2-P"] > score["DBM1-P"] + 2],
+            because="by 2 or more, from each start; sets of pictures differ by about 1, trainings by more",
         ),
         verdict(
             "With them no bottom-up signal is needed: R is as good as P",
             "§ MNIST",
             "DBM2 222 and 222, DBM1 183 and 210",
             f"DBM2 {score['DBM2-R']:.1f} and {score['DBM2-P']:.1f}, DBM1 {score['DBM1-R']:.1f} and {score['DBM1-P']:.1f}",
-            [abs(score["DBM2-R"] - score["DBM2-P"]) < 5, score["DBM1-P"] - score["DBM1-R"] > 5],
-            "as good: within 5; and without them P is ahead by more",
+            [abs(score["DBM2-R"] - score["DBM2-P"]) < 5],
+            needs=[score["DBM1-P"] - score["DBM1-R"] > 5],
+            because="within 5 with connections, where P is ahead by more than 5 without",
         ),
         verdict(
-            "The score says how good the pictures are: no trivial pictures beat the models",
-            "Table 2, taken at its word",
+            "The score ranks pictures rightly: no means of training digits beat the best model",
+            "the measure itself",
             "–",
             f"means of neighbours {blur:.1f}; best model {max(score.values()):.1f}",
             [max(score.values()) > blur],
-        ),
-        verdict(
-            "The deep machines are well above RBM(196)",
-            "§ MNIST",
-            "78 against 183 and more",
-            f"{score['RBM(196)']:.1f} against {score['DBM1-R']:.1f} and {lateral:.1f}",
-            [score["RBM(196)"] < score["DBM1-R"], score["RBM(196)"] < lateral],
+            because="best model above the means of 30 neighbours",
+            asked=False,
         ),
     ]
+
+
+def _reached(name: str, score: float) -> Verdict:
+    paper, spread = PAPER[name]
+    return verdict(
+        f"{name} scores {paper} ± {spread}",
+        "Table 2",
+        f"{paper} ± {spread}",
+        f"{score:.1f}",
+        [score >= paper - spread, score >= min(0.95 * paper, paper - spread)],
+        because="holds: above the paper's lower end; in part: within 5 %",
+    )
 
 
 EXPERIMENT = Experiment(
     "table2",
     "Deep machines trained by VPF generate digits with Parzen scores near those of GANs.",
-    minutes=40,
+    minutes=50,
     n_seeds=1,
     pieces=pieces,
     finish=finish,
+    seeded=False,
 )
