@@ -1,8 +1,10 @@
 """The command-line door: one module per verb, and one place that turns errors into words and exit codes.
 
-Exit codes: 0, 1 where a run failed, 2 where the call was wrong, 130 where the user stopped it. JAX is imported by the verbs when they run, not for --help.
+Exit codes: 0, 1 where a run failed, 2 where the call was wrong, 130 where the user stopped it.
+JAX is imported by the verbs when they run, not for --help.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -12,7 +14,7 @@ import typer
 
 from boltzflow import __version__
 from boltzflow.cli.info import info
-from boltzflow.cli.output import Stopped
+from boltzflow.cli.output import StoppedError
 from boltzflow.cli.reproduce import reproduce
 from boltzflow.cli.sample import sample
 from boltzflow.cli.train import train
@@ -36,7 +38,7 @@ def _stoppable(verb: Callable[..., None]) -> Callable[..., None]:
         try:
             verb(*args, **options)
         except KeyboardInterrupt:
-            raise Stopped("stopped; nothing was saved.") from None
+            raise StoppedError("stopped; nothing was saved.") from None
 
     return run
 
@@ -57,8 +59,9 @@ def main() -> None:
     """Run the command line; what the user did wrong is answered in one sentence."""
     try:
         app()
-    except Stopped as reason:
-        _fail(str(reason), 130)
+    except StoppedError as reason:
+        print(f"boltzflow: {reason}", file=sys.stderr)
+        _leave(130)
     except InputError as reason:
         _fail(str(reason), 2)
     except DivergenceError as reason:
@@ -71,3 +74,10 @@ def main() -> None:
 def _fail(sentence: str, code: int) -> None:
     print(f"boltzflow: {sentence}", file=sys.stderr)
     sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """At once: a computation may still be running, and Python's own way out can crash in it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,6 +1,7 @@
 """What verbs say: words for people on stdout, or one JSON object and nothing else."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
@@ -8,12 +9,12 @@ from typing import Any
 from rich.console import Console
 
 _GAP = 2
-"""Spaces between columns."""
+"""Spaces between columns, and before a line that goes on."""
 _LEAST = 16
 """A label column that folds is at least so wide; a terminal without that room gets blocks."""
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The user stopped a run. The message says what is kept."""
 
 
@@ -23,10 +24,11 @@ def emit(facts: Mapping[str, Any]) -> None:
 
 
 def say(*lines: str) -> None:
-    """Lines of words, unwrapped when they go to a file."""
+    """Lines of words; a terminal too narrow for one gets it folded, a file never does."""
     console = Console(highlight=False, soft_wrap=True)
     for line in lines:
-        console.print(line, markup=False)
+        for part in _hang(line, console.width) if console.is_terminal else [line]:
+            console.print(part, markup=False)
 
 
 def say_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -40,16 +42,19 @@ def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], width: int
 
     Headings fold at words first, then labels do; where even that is too wide, each row becomes a block.
 
-    >>> print("\\n".join(table_lines(["", "at the top"], [["a machine", "3.14"]], 17)))
-                  at the
-                     top
-    a machine       3.14
+    >>> for line in table_lines(["errors of", "the machine"], [["a machine", "3.14"]], 20):
+    ...     print(line)
+                   the
+    errors of  machine
+    a machine     3.14
     """
     widths = _widths(header, rows, width)
     if widths is None:
         return _blocks(header, rows, width or 0)
-    folded = [[_fold(name, size) for name, size in zip(header, widths, strict=True)]]
-    folded += [[_fold(row[0], widths[0], indent=2), *([cell] for cell in row[1:])] for row in rows]
+    headings = [_fold(name, size) for name, size in zip(header, widths, strict=True)]
+    depth = max(map(len, headings))
+    folded = [[[""] * (depth - len(each)) + each for each in headings]]
+    folded += [[_fold(row[0], widths[0], indent=_GAP), *([cell] for cell in row[1:])] for row in rows]
     return [line for cells in folded for line in _lines(cells, widths)]
 
 
@@ -59,19 +64,29 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | N
     natural = max(map(len, labels))
     numbers: list[int] = []
     for n_lines in range(1, max(len(name.split()) for name in ("-", *header)) + 1):
-        numbers = [max(_narrowest(name, n_lines), *map(len, cells), 0) for name, *cells in columns]
+        numbers = [max(_narrowest(name, n_lines), 0, *map(len, cells)) for name, *cells in columns]
         room = natural if width is None else width - sum(numbers) - _GAP * len(numbers)
         if room >= natural:
             return [natural, *numbers]
     room = (width or 0) - sum(numbers) - _GAP * len(numbers)
-    least = max(_LEAST, *(len(word) + 2 for label in labels for word in label.split()))
-    return [room, *numbers] if room >= least else None
+    longest = max((len(word) for label in labels for word in label.split()), default=0)
+    return [room, *numbers] if room >= max(_LEAST, longest + _GAP) else None
 
 
 def _narrowest(text: str, n_lines: int) -> int:
     """The least width at which a text folds into so many lines, no word cut."""
     longest = max(map(len, text.split()), default=0)
     return next(size for size in range(longest, len(text) + 1) if len(_fold(text, size)) <= n_lines)
+
+
+def _hang(line: str, width: int) -> list[str]:
+    """A line folded at words; what follows a label of its own stays to the right of it.
+
+    >>> _hang("  measured  1.5 against 1.7", 26)
+    ['  measured  1.5 against', '            1.7']
+    """
+    label = re.match(r" *\S+(?: \S+)* {2,}", line)
+    return _fold(line, width, indent=min(len(label[0]) if label else 0, width // 2))
 
 
 def _fold(text: str, width: int, indent: int = 0) -> list[str]:

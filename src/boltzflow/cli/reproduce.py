@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from boltzflow.cli.output import Stopped, emit, say, say_table
+from boltzflow.cli.output import StoppedError, emit, say, say_table
 from boltzflow.errors import InputError, check_count
 
 if TYPE_CHECKING:
@@ -68,12 +68,11 @@ def _check_seeds(chosen: "Sequence[Experiment]", seeds: int | None) -> None:
     if seeds is None:
         return
     check_count("seeds", seeds)
-    for each in chosen:
-        if not each.seeded:
-            sentence = f"{each.name} trains each model once; --seeds changes nothing there."
-            if len(chosen) == 1:
-                raise InputError(sentence)
-            print(f"note: {sentence}", file=sys.stderr)
+    once = [each.name for each in chosen if not each.seeded]
+    if len(chosen) == len(once) == 1:
+        raise InputError(f"{once[0]} trains each model once; --seeds changes nothing there.")
+    if once:
+        print(f"note: --seeds changes nothing in {', '.join(once)}: each model is trained once there.", file=sys.stderr)
 
 
 def _seeds(of: "Experiment", seeds: int | None, quick: bool) -> tuple[int, ...]:
@@ -118,7 +117,7 @@ def _perform(of: "Experiment", study: "Study") -> "Record":
         try:
             record, minutes = perform(of, study, watch)
         except KeyboardInterrupt:
-            raise Stopped(_stopped(watch, study)) from None
+            raise StoppedError(_stopped(watch, study)) from None
     read = "scikit-learn's 8 × 8 digits (--quick)" if study.quick else ", ".join(of.data)
     known = {"data": read, "seeds": study.seeds, "quick": study.quick, "minutes": round(minutes, 1)}
     record = replace(record, **known, versions=versions())
