@@ -1,6 +1,6 @@
 """Write docs/paper.md from the records in experiments/results: no number on that page is typed by hand.
 
-    python tools/paper_page.py
+Run it as `python tools/paper_page.py` after an experiment.
 """
 
 from pathlib import Path
