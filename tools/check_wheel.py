@@ -31,7 +31,11 @@ def main() -> None:
         install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*install, "--constraint", ROOT / "constraints.txt", wheel], check=True, cwd=folder)
         subprocess.run([python, "-c", TRIAL], check=True, cwd=folder)
-        subprocess.run([folder / "fresh" / "bin" / "boltzflow", "--help"], check=True, stdout=subprocess.DEVNULL)
+        program = folder / "fresh" / "bin" / "boltzflow"
+        subprocess.run([program, "--help"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [program, "reproduce", "filters", "--quick", "--json"], check=True, cwd=folder, stdout=subprocess.DEVNULL
+        )
         installed = subprocess.run([python, "-m", "pip", "list"], check=True, capture_output=True, text=True).stdout
         assert not any(word in installed.lower() for word in ("torch", "nvidia", "cuda")), installed
 
