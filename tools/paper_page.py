@@ -44,7 +44,7 @@ def page(records: list[Record]) -> str:
 
 def claim_row(record: Record, found: Verdict) -> str:
     """One claim, with a link to its section."""
-    verdict = f"**{found.answer}**" + (f": {found.because}" if found.because else "")
+    verdict = f"**{found.answer}**" + (f" ({found.because})" if found.because else "")
     cells = (found.claim, found.where, found.paper, found.measured, verdict, f"[{record.name}](#{record.name})")
     return f"| {' | '.join(map(plain, cells))} |"
 

@@ -183,7 +183,7 @@ def _report(record: "Record", out: Path) -> None:
             f"{each.claim} ({each.where})",
             f"  paper     {each.paper}",
             f"  measured  {each.measured}",
-            f"  verdict   {each.answer}{f': {each.because}' if each.because else ''}",
+            f"  verdict   {each.answer}{f' ({each.because})' if each.because else ''}",
         )
     drawn = [f"picture   {out / name}" for name in record.pictures]
     say("", *drawn, f"record    {out / record.name}.json, {record.minutes:.1f} minutes of work")
