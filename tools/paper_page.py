@@ -20,7 +20,8 @@ expected and the minutes it takes. A run leaves a record and its pictures in `ex
 written from these records by `python tools/paper_page.py`.
 
 Digits 1–50,000 of the training set train, 50,001–60,000 choose settings, the test set judges. The rule that decides
-stands beside each verdict and is part of the experiment's program.
+stands beside each verdict and is part of the experiment's program. Seconds and minutes are those of the machine named, with
+whatever else ran there; `benchmarks/` measures speed.
 """
 
 HEAD = "| {} | where | paper | measured here | verdict | see |\n|---|---|---|---|---|---|"
@@ -33,6 +34,7 @@ def page(records: list[Record]) -> str:
     ours = [claim_row(record, each) for record, each in found if not each.asked]
     parts = [
         OPENING,
+        unrun(records),
         "## What the paper says\n",
         "\n".join([HEAD.format("the paper says"), *asked]) + "\n",
         "## What it does not say, and one would like to know\n",
@@ -40,6 +42,13 @@ def page(records: list[Record]) -> str:
         *(section(record) for record in records),
     ]
     return "\n".join(parts)
+
+
+def unrun(records: list[Record]) -> str:
+    """Which experiments have left no record yet."""
+    missing = [name for name in NAMES if name not in {record.name for record in records}]
+    told = ", ".join(f"`boltzflow reproduce {name}`" for name in missing)
+    return f"Not yet run in full, so without a number here: {told}.\n" if missing else ""
 
 
 def claim_row(record: Record, found: Verdict) -> str:

@@ -1,15 +1,9 @@
 """docs/paper.md is what the records say."""
 
-import sys
-from pathlib import Path
-
+import paper_page
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-import paper_page  # noqa: E402
-
-from boltzflow.experiments import NAMES  # noqa: E402
+from boltzflow.experiments import NAMES
 
 
 def test_the_page_is_written_from_the_records():
@@ -23,6 +17,12 @@ def test_a_record_is_of_a_full_run_and_its_pictures_are_there_and_small(record):
     assert record.versions
     for picture in record.pictures:
         assert 0 < (paper_page.RESULTS / picture).stat().st_size < 500_000
+
+
+def test_the_page_names_what_has_no_record():
+    found = paper_page.records()
+    assert f"{found[-1].name}`" not in paper_page.unrun(found)
+    assert f"`boltzflow reproduce {found[-1].name}`" in paper_page.unrun(found[:-1])
 
 
 def test_each_name_and_all_together_stay_within_their_time():
